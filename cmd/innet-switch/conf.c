@@ -69,7 +69,8 @@ static const struct opt_tool tool = {
 };
 
 /*
- * Parse an option that applies only to captures; false if ch is another option.
+ * Parse an option that applies only to captures; return false if ch is another
+ * option.
  */
 static bool
 parse_trace(int ch, struct conf *cf)
@@ -102,7 +103,7 @@ parse_trace(int ch, struct conf *cf)
 	return true;
 }
 
-/* Copy an interface name of `bytes` bytes from s to name. */
+/* Copy an interface name of `bytes` bytes from s to `name`. */
 static void
 parse_interface(const char *option, const char *s, size_t bytes,
     char name[IF_NAMESIZE])
@@ -114,7 +115,7 @@ parse_interface(const char *option, const char *s, size_t bytes,
 	name[bytes] = '\0';
 }
 
-/* Parse the port names in arg; each follows a comma. */
+/* Parse the port names in `arg`.  A comma precedes each name. */
 static void
 parse_ports(struct inpath_conf *cf, const char *option, const char *arg)
 {
@@ -187,7 +188,10 @@ parse_backend(struct inpath_conf *cf, const char *arg)
 	cf->backend = true;
 }
 
-/* Parse an option of a switch in the path; false if ch is another option. */
+/*
+ * Parse an option of a switch in the path; return false if ch is another
+ * option.
+ */
 static bool
 parse_path(int ch, struct conf *cf)
 {
@@ -210,7 +214,10 @@ parse_path(int ch, struct conf *cf)
 	return true;
 }
 
-/* Check the options of the path; the default address is that of the bridge. */
+/*
+ * Check the options of a switch in the path.  Without --listen, the address is
+ * that of the bridge.
+ */
 static void
 check_path(struct conf *cf)
 {
@@ -275,7 +282,7 @@ is_given(const struct plane_options *o, const char *name, const char *value)
 	return false;
 }
 
-/* Check --multicast GROUP[:PORT]; the program has a default port. */
+/* Check --multicast GROUP[:PORT].  The default port is that of the program. */
 static void
 check_group(struct conf *cf)
 {

@@ -17,12 +17,16 @@ struct conf {
 	const char *multicast;		/* argument of --multicast, or NULL */
 	struct inpath_conf inpath; /* inpath.where is NULL if not in the path */
 	bool regular;			/* --regular was given */
-	bool live;			/* serve on sockets or in the path */
-	const char *trace_option; /* an option given for captures, or NULL */
+	bool live;	/* the switch serves on sockets or in the path */
+	const char *trace_option; /* a given option that is only for captures,
+				   * or NULL */
 	char trace_name[32];
 };
 
-/* Parse the command line.  Exits 0 after --help and 2 after a usage error. */
+/*
+ * Parse the command line.  Exits with status 0 after --help and with status 2
+ * after a usage error.
+ */
 void conf_parse(struct conf *cf, int argc, char *argv[]);
 
 #endif

@@ -19,7 +19,9 @@ static volatile sig_atomic_t reopen_flag;	/* SIGHUP: reopen the files */
 
 static volatile sig_atomic_t is_live;	/* if false, SIGHUP ends the run */
 
-/* Handle a signal.  The alarm interrupts a read that starts afterwards. */
+/*
+ * Handle a signal.  The alarm interrupts a read that starts after the signal.
+ */
 static void
 on_signal(int sig)
 {
@@ -61,7 +63,7 @@ main(int argc, char *argv[])
 	timer_block_signals(on_signal, &wait_mask);
 	if (cf.live) {
 		rc = run_live(&cf, &wait_mask);
-	} else {		/* a signal must interrupt a read */
+	} else {		/* let a signal interrupt a read */
 		sigprocmask(SIG_SETMASK, &wait_mask, NULL);
 		cf.trace.feed.stop = &stop_signal;
 		rc = offline_run(&cf);

@@ -8,7 +8,10 @@
 
 #include "cmd/innet-switch/offline.h"
 
-/* Open the output and the captures to read; return the number of the latter. */
+/*
+ * Open the output and the captures to read; return the number of captures to
+ * read.
+ */
 static size_t
 open_captures(const struct conf *cf, struct pcapio_in in[CONF_READ_MAX],
     struct pcapio_out *out)

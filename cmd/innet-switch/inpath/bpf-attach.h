@@ -2,10 +2,10 @@
  * bpf-attach.h - attach a program to a hook of an interface
  *
  * On Linux 6.6 and later the program is attached by tcx.  The kernel detaches
- * it when the process ends, even if the process is killed.  On older kernels it
- * is attached as a filter of the clsact queueing discipline.  If the process is
- * killed, that filter stays, but it lets every frame pass (see
- * bpf-classifier.h), and the next process replaces it.
+ * the program when the process ends, even if the process is killed.  On older
+ * kernels the program is attached as a filter of the clsact queueing
+ * discipline.  If the process is killed, the filter stays, but it lets every
+ * frame pass (see bpf-classifier.h).  The next process replaces the filter.
  */
 #ifndef INNET_SWITCH_INPATH_BPF_ATTACH_H
 #define INNET_SWITCH_INPATH_BPF_ATTACH_H
@@ -26,9 +26,9 @@
 enum { BPF_ATTACH_PRIORITY = 0xc001, BPF_ATTACH_BYTES = 256 };
 
 struct bpf_attach {
-	int link;			/* link of tcx, or -1 */
-	uint32_t interface;	/* interface of the filter; 0: no filter */
-	bool leaving;			/* at egress; otherwise at ingress */
+	int link;			/* descriptor of the tcx link, or -1 */
+	uint32_t interface;	/* interface with the filter; 0: no filter */
+	bool leaving;			/* true: at egress; false: at ingress */
 };
 
 static const struct bpf_attach bpf_attach_none = { .link = -1 };
@@ -47,7 +47,7 @@ struct bpf_attach_request {
 	uint8_t more[BPF_ATTACH_BYTES];
 };
 
-/* Append an attribute to a request, and return it. */
+/* Append an attribute to a request, and return the attribute. */
 static inline struct rtattr *
 bpf_attach_put_attribute(
     struct bpf_attach_request *q, uint16_t type, const void *p, size_t bytes)

@@ -3,8 +3,8 @@
  *
  * All of these kernel programs share one match.  The program of a packet socket
  * selects the frames that the socket receives.  The program at the ingress hook
- * of the port then drops these frames, or redirects them.  The program of XDP
- * passes them to a socket.  All other frames are not affected.
+ * of the port then drops these frames, or redirects them.  An XDP program
+ * passes the selected frames to a socket.  All other frames are not affected.
  *
  * The match selects UDP datagrams to a single host, over IPv4 without options
  * or IPv6 without extension headers, but no fragments.  It selects datagrams to
@@ -13,8 +13,8 @@
  *
  * If the process fails, all frames pass.  The hook is a link that the kernel
  * removes when the process ends.  A process that hangs stops calling
- * bpf_classifier_beat(); the programs then let every frame pass
- * BPF_CLASSIFIER_OPEN_NS after the last call.
+ * bpf_classifier_beat().  When BPF_CLASSIFIER_OPEN_NS have passed since the
+ * last call, the programs let every frame pass.
  */
 #ifndef INNET_SWITCH_INPATH_BPF_CLASSIFIER_H
 #define INNET_SWITCH_INPATH_BPF_CLASSIFIER_H
@@ -46,20 +46,22 @@ enum {
 				        * frame */
 };
 
-/* Which frames a program selects. */
+/* The rules by which a program selects frames. */
 struct bpf_classifier_rules {
-	bool all;		/* every frame; ignore the other fields */
-	bool passing;		/* updates between other hosts, too */
-	bool tagged;		/* these updates have tags; add handshakes */
+	bool all;	/* select every frame; ignore the other fields */
+	bool passing;		/* also select updates between other hosts */
+	bool tagged;		/* updates between other hosts have tags; also
+				 * select handshakes */
 	bool marked;	/* packets to the switch must have innet's ToS */
 };
 
 /* The verdict on a frame: register 0 at the end of a program. */
 struct bpf_classifier_action {
 	int32_t take, pass;
-	uint32_t redirect;	/* redirect to this interface; 0: do not */
-	bool xdp;		/* pass to the socket of the frame's queue */
-	int sockets;		/* map of these sockets */
+	uint32_t redirect;	/* redirect selected frames to this interface;
+				 * 0: do not redirect */
+	bool xdp; /* pass each selected frame to the socket of its queue */
+	int sockets;		/* descriptor of the map of these sockets */
 };
 
 /* Memory that the process shares with the programs. */
@@ -75,7 +77,7 @@ struct bpf_classifier {
 	struct bpf_classifier_rules rules;
 };
 
-/* Offsets in the stack of the match, and its registers. */
+/* The stack offsets and the registers that the match uses. */
 enum {
 	BPF_CLASSIFIER_FRAME = -64,
 	BPF_CLASSIFIER_UDP = -16,
@@ -116,19 +118,19 @@ static inline void bpf_classifier_set_own(struct bpf_classifier *s,
 static inline int bpf_classifier_make_redirect(const struct bpf_classifier *s,
     uint32_t interface);
 
-/* Load a program of XDP that passes selected frames to the sockets of a map. */
+/* Load an XDP program that passes selected frames to the sockets of a map. */
 static inline int bpf_classifier_make_xdp(const struct bpf_classifier *s,
     int sockets);
 
 /*
- * Write to tos the ToS bytes that select frames between other hosts; `tagged`
- * says whether updates have tags.  Returns the number of bytes.
+ * Write the ToS bytes that select frames between other hosts to `tos`.  If
+ * `tagged` is true, updates have tags.  Returns the number of bytes.
  */
 static inline int bpf_classifier_passing_tos(bool tagged, uint8_t tos[2]);
 
 /*
- * Emit code that exits if the last beat is longer ago than
- * BPF_CLASSIFIER_OPEN_NS.
+ * Emit code that exits if the last beat is more than BPF_CLASSIFIER_OPEN_NS
+ * ago.
  */
 static inline void bpf_classifier_require_beat(struct ebpf_code *c);
 
@@ -189,7 +191,8 @@ bpf_classifier_match_v6(
 
 /*
  * Emit code that checks whether the frame is to the switch's own Ethernet
- * address.  If not, it jumps; the indexes of the two jumps are stored in other.
+ * address.  If it is not, the code jumps.  Stores the indexes of the two jumps
+ * in `other`.
  */
 static inline void
 bpf_classifier_match_own_mac(struct ebpf_code *c, int other[2])
@@ -244,7 +247,7 @@ bpf_classifier_passing_tos(bool tagged, uint8_t tos[2])
 
 /*
  * Emit a jump for each kind of frame between other hosts that is selected, and
- * store its index in good.  Returns the number of jumps.
+ * store its index in `good`.  Returns the number of jumps.
  */
 static inline int
 bpf_classifier_match_passing(
@@ -260,7 +263,7 @@ bpf_classifier_match_passing(
 	return n;
 }
 
-/* Write the match for the rules, which ends with the action. */
+/* Write the match for the rules.  The match ends with the action. */
 static inline void
 bpf_classifier_match(struct ebpf_code *c, int map,
     const struct bpf_classifier_rules *rules,
@@ -273,7 +276,7 @@ bpf_classifier_match(struct ebpf_code *c, int map,
 	ebpf_move(c, BPF_CLASSIFIER_CONTEXT, 1);
 	bpf_classifier_load_bytes(
 	    c, way, 0, BPF_CLASSIFIER_FRAME, BPF_CLASSIFIER_HEAD_BYTES);
-	/* is it to a group? */
+	/* is the frame to a group? */
 	ebpf_load(c, EBPF_B, 1, 10, BPF_CLASSIFIER_FRAME);
 	ebpf_compute(c, EBPF_AND, 1, 1);
 	ebpf_jump_to_exit(c, ebpf_jump_if(c, EBPF_JNE, 1, 0));

@@ -4,9 +4,9 @@
  * The caller assembles a program instruction by instruction.
  * ebpf_jump_to_exit() directs a jump to the common exit, which ebpf_finish()
  * writes.  This file does not use the kernel's header, because the header of an
- * old system lacks half of the definitions needed, and libpcap defines another
- * bpf_insn.  Descriptors belong to the caller.  Every call that creates a
- * descriptor returns -1 with errno on failure.
+ * old system lacks half of the needed definitions, and because libpcap defines
+ * another bpf_insn.  Descriptors belong to the caller.  Every call that creates
+ * a descriptor returns -1 with errno on failure.
  */
 #ifndef INNET_SWITCH_INPATH_EBPF_H
 #define INNET_SWITCH_INPATH_EBPF_H
@@ -83,7 +83,7 @@ static inline void ebpf_move(struct ebpf_code *c, int to, int from);
 /* Set a register to a number. */
 static inline void ebpf_set(struct ebpf_code *c, int to, int32_t value);
 
-/* Apply the operation op to a register and a number. */
+/* Apply the operation `op` to a register and a number. */
 static inline void ebpf_compute(struct ebpf_code *c, int op, int to,
     int32_t value);
 
@@ -96,12 +96,15 @@ static inline void ebpf_call(struct ebpf_code *c, int function);
 
 /*
  * Emit a jump that is taken if the comparison `how` of a register with a number
- * is true; its target is set later.  Returns the index of the jump.
+ * is true.  The target of the jump is set later.  Returns the index of the
+ * jump.
  */
 static inline int ebpf_jump_if(struct ebpf_code *c, int how, int reg,
     int32_t value);
 
-/* Do the same with a comparison of two registers. */
+/*
+ * Emit a jump that is taken if the comparison `how` of two registers is true.
+ */
 static inline int ebpf_jump_if_register(struct ebpf_code *c, int how, int reg,
     int other);
 
@@ -116,20 +119,20 @@ static inline void ebpf_load_map(struct ebpf_code *c, int to, int map,
 static inline void ebpf_load_map_value(struct ebpf_code *c, int to, int map);
 
 /*
- * End the program with the value of register 0.  Jumps to the common exit end
- * it with the value `left`.
+ * End the program with the value of register 0.  A jump to the common exit ends
+ * the program with the value `left`.
  */
 static inline void ebpf_finish(struct ebpf_code *c, int32_t left);
 
 /*
- * Load a program.  The verifier's output is written to log if it is not NULL.
+ * Load a program.  If `log` is not NULL, the verifier writes its output there.
  */
 static inline int ebpf_load_program(const struct ebpf_code *c, int kind,
     char *log, uint32_t log_bytes);
 
 /*
- * Attach a program to a hook of an interface.  It stays attached until the
- * caller closes the returned link.
+ * Attach a program to a hook of an interface.  The program stays attached until
+ * the caller closes the returned link.
  */
 static inline int ebpf_attach_program(int program, uint32_t interface, int at,
     uint32_t flags);

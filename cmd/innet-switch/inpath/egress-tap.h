@@ -2,9 +2,9 @@
  * egress-tap.h - divert the frames that leave by a port to the switch
  *
  * A program at the egress hook of the port redirects every frame to a tap
- * device of the switch.  Frames that the switch itself sends are marked and not
- * redirected.  In this way, regular traffic can wait in the same queue of the
- * port as updates.
+ * device of the switch.  Frames that the switch itself sends are marked, and
+ * the program does not redirect them.  In this way, regular traffic can wait in
+ * the same queue of the port as updates.
  *
  * Frames arrive one by one, segmented to the MTU of the link, with complete
  * checksums.  If the switch hangs, the program lets every frame pass, as in
@@ -31,8 +31,8 @@
 #include "cmd/innet-switch/inpath/bpf-classifier.h"
 
 enum {
-	EGRESS_TAP_MARK = 0x696e6e65,	/* SO_MARK of frames to let pass */
-	EGRESS_TAP_QUEUE = 4096		/* frames that the tap can hold */
+	EGRESS_TAP_MARK = 0x696e6e65,	/* SO_MARK of frames that must pass */
+	EGRESS_TAP_QUEUE = 4096	/* number of frames that the tap can hold */
 };
 
 struct egress_tap {
@@ -44,8 +44,8 @@ static const struct egress_tap egress_tap_none = {
     .tap = -1, .hook = { .link = -1 }};
 
 /*
- * Write the program.  It redirects frames to the tap unless they are marked or
- * the last beat is too long ago.
+ * Write the program.  The program redirects a frame to the tap unless the frame
+ * is marked or the last beat is too long ago.
  */
 static inline void
 egress_tap_write_program(struct ebpf_code *c, int map, uint32_t tap)
@@ -81,8 +81,8 @@ egress_tap_disable_ipv6(const char *name)
 }
 
 /*
- * Create a tap device with the offloads TUN_F_..., and set it up.  Returns its
- * descriptor, or -1 with errno.
+ * Create a tap device with the offloads TUN_F_..., and set the device up.
+ * Returns the descriptor of the device, or -1 with errno.
  */
 static inline int
 egress_tap_create_device(uint32_t *index, unsigned long offload)
@@ -125,8 +125,8 @@ egress_tap_close(struct egress_tap *d)
 
 /*
  * Divert the frames that leave by an interface, except those that the packet
- * socket `sender` sends (-1: the back-end marks its frames itself).  Returns 0,
- * or -1 with errno and nothing open.
+ * socket `sender` sends (-1: none, because the back-end marks its frames
+ * itself).  Returns 0, or -1 with errno and nothing open.
  */
 static inline int
 egress_tap_open(struct egress_tap *d, const struct bpf_classifier *s,

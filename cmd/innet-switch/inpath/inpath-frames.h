@@ -4,16 +4,16 @@
  *
  * Receiving: the plane gets the datagrams of a run one by one, and those that
  * it forwards leave together as a run.  A packet for the switch itself is
- * passed without its frame, as if it came from a socket.  Without a bridge, or
- * if regular traffic waits at a port, frames that are not for innet arrive,
- * too.
+ * passed to the plane without its frame, as if it came from a socket.  Without
+ * a bridge, or if regular traffic waits at a port, frames that are not for
+ * innet arrive, too.
  *
  * Sending: a packet that arrived as a frame leaves as a frame, through the port
  * of its destination.  A packet that the switch itself sends gets headers here;
- * its source is the switch's own address, and its destination is where the host
- * was last seen.  If a host is behind no port, the switch sends through its
- * socket and the kernel.  Runs of datagrams leave whole, and the kernel
- * computes checksums.
+ * its source is the switch's own address, and its destination is the Ethernet
+ * address at which the host was last seen.  If a host is behind no port, the
+ * switch sends through its socket and the kernel.  Runs of datagrams leave
+ * whole, and the kernel computes checksums.
  */
 #ifndef INNET_SWITCH_INPATH_INPATH_FRAMES_H
 #define INNET_SWITCH_INPATH_INPATH_FRAMES_H
@@ -27,7 +27,8 @@
 #include "common/net/serve-sockets.h"
 #include "common/net/serve.h"
 
-enum { INPATH_TRIES = 1000 };	/* attempts to send a frame, 1 ms apart */
+enum { INPATH_TRIES = 1000 };	/* number of attempts to send a frame, 1 ms
+				 * apart */
 
 /* Receive frames of one port, in batches. */
 static inline void inpath_receive_port(struct inpath *ip, struct netport *p);
@@ -191,7 +192,8 @@ inpath_send_run(void *ctx, uint32_t socket, const union addr *from,
 	flow =
 	    flow_from_addrs(from != NULL ? from : &ip->serve.own.u.local, to);
 	inpath_send_runs(ip, port, s, &flow, p, now_ns);
-	netport_flush(&ip->out, INPATH_TRIES); /* the bytes are only borrowed */
+	netport_flush(&ip->out, INPATH_TRIES); /* the bytes are borrowed for
+					        * this call only */
 }
 
 /* plane_driver.multicast_port: hosts with a VLAN tag do not get multicast. */
@@ -208,8 +210,8 @@ inpath_multicast_port(void *ctx, const union addr *at)
 }
 
 /*
- * Set mac to the Ethernet address of a multicast group: RFC 1112, 6.4; RFC
- * 2464, 7.
+ * Set `mac` to the Ethernet address of a multicast group (RFC 1112, section
+ * 6.4; RFC 2464, section 7).
  */
 static inline void
 inpath_group_mac(const union addr *group, uint8_t mac[6])
@@ -249,7 +251,8 @@ inpath_send_multicast(void *ctx, uint32_t behind, const union addr *group,
 	struct inpath *ip = ctx;
 
 	inpath_multicast_by(ip, &ip->port[behind], group, p, now_ns);
-	netport_flush(&ip->out, INPATH_TRIES); /* the bytes are only borrowed */
+	netport_flush(&ip->out, INPATH_TRIES); /* the bytes are borrowed for
+					        * this call only */
 }
 
 /* Return the interface of one of the plane's ports, or NULL. */
@@ -337,14 +340,14 @@ inpath_forward_packet(void *ctx, struct packet *p, uint64_t now_ns)
 
 	(void)now_ns;
 	if (p->frame == NULL || p->data == NULL)
-		return;	/* it came from a socket or is for the switch */
+		return;	/* the packet came from a socket or is for the switch */
 	ip->now.passes[ip->now.seg]++;
 	ip->now.changed |= p->changed;
 }
 
 /*
- * Write the headers of datagram k of a run to `to`; k is not the last.  These
- * headers differ only in the identification of their IPv4 packet.
+ * Write the headers of datagram k of a run to `to`; k is not the last datagram.
+ * These headers differ only in the identification of their IPv4 packet.
  */
 static inline void
 inpath_write_headers(uint8_t *to, const struct inpath_frame *n, uint32_t k)
@@ -367,8 +370,8 @@ inpath_write_headers(uint8_t *to, const struct inpath_frame *n, uint32_t k)
 
 /*
  * plane_driver.complete_frame: write the headers of a datagram that is inside a
- * run.  They are written only when needed, over the end of the datagram before
- * it.
+ * run.  The headers are written only when needed, over the end of the previous
+ * datagram.
  */
 static inline void
 inpath_complete_frame(void *ctx, const struct packet *p)
@@ -517,8 +520,8 @@ inpath_send_part(struct inpath *ip, const uint8_t *head, uint32_t a,
 }
 
 /*
- * Send the datagrams of the frame that the plane forwards.  If it forwards all
- * of them unchanged, the frame leaves as it came.
+ * Send the datagrams of the frame that the plane forwards.  If the plane
+ * forwards all of them unchanged, the frame leaves unchanged.
  */
 static inline void
 inpath_send_passing(struct inpath *ip, const uint8_t *head)
@@ -595,7 +598,10 @@ inpath_receive_datagram(struct inpath *ip, uint32_t k)
 		memcpy(p.data, n->hidden, h);
 }
 
-/* Is this datagram for the program?  Used without a bridge. */
+/*
+ * Is this datagram for the program?  Without a bridge, the switch must check
+ * this.
+ */
 static inline bool
 inpath_is_claimed(const struct inpath *ip, const uint8_t *data)
 {

@@ -5,9 +5,10 @@
  * joins a port that is added and leaves a port that is removed.  It learns
  * which host is behind which port from the kernel's table and from received
  * frames.  Two switches must not use the same port.  Each switch therefore
- * locks a port with a name that the kernel keeps while the process lives.
+ * locks a port by a name that the kernel keeps while the process lives.
  *
- * For tools: prints errors, and exits 1 if an error occurs while it opens.
+ * For tools: the functions print errors, and exit with status 1 if an error
+ * occurs while the path is opened.
  */
 #ifndef INNET_SWITCH_INPATH_INPATH_PORTS_H
 #define INNET_SWITCH_INPATH_INPATH_PORTS_H
@@ -40,10 +41,12 @@ struct inpath_rate {
 };
 
 struct inpath_conf {
-	const char *where;		/* the bridge or the interfaces; NULL:
-					 * not in the path */
+	const char *where;		/* name of the bridge, or names of the
+					 * interfaces; NULL: the switch is not
+					 * in the path */
 	bool wire;			/* interfaces without a bridge */
-	char only[INPATH_PORTS][IF_NAMESIZE]; /* ports to use; if empty, all */
+	char only[INPATH_PORTS][IF_NAMESIZE]; /* ports to use; if there are
+					       * none, use all */
 	uint32_t onlys;
 	struct inpath_rate rate[INPATH_PORTS];
 	uint32_t rates;
@@ -56,10 +59,10 @@ struct inpath_conf {
 enum inpath_count {
 	INPATH_FRAMES,		/* received frames; a run counts as one */
 	INPATH_FLOODED,		/* frames to a host whose port is unknown */
-	INPATH_NO_PORT,		/* frames dropped as in a bridge: to the port
-				 * they came from, or to a port that does not
-				 * forward */
-	INPATH_SHARED,		/* results that a port multicast */
+	INPATH_NO_PORT,		/* frames dropped as in a bridge, because they
+				 * would leave by the port where they arrived or
+				 * by a port that does not forward */
+	INPATH_SHARED,		/* results that left a port as multicast */
 	INPATH_COUNTS
 };
 
@@ -67,19 +70,21 @@ enum inpath_count {
 struct inpath_frame {
 	struct netport *from, *to;
 	const struct netport_frame *f;
-	struct frame fr, one;	/* of the whole frame; of one datagram */
-	uint64_t vlan;	/* its VLAN, as frame_vlan() returns it */
+	struct frame fr, one;	/* description of the whole frame; of one
+				 * datagram */
+	uint64_t vlan;	/* VLAN of the frame, as frame_vlan() returns it */
 	uint64_t came_ns;		/* time of arrival */
 	union addr src, dst;
 	uint32_t seg_bytes, segs, seg;
 	const uint8_t *head;		/* headers of the run, as received */
 	uint8_t each[INPATH_HEAD_MAX];	/* headers of every datagram but the
 					 * last */
-	bool whole; /* the current datagram has its headers before it */
+	bool whole; /* the current datagram has its headers in front of it */
 	uint8_t hidden[INPATH_HEAD_MAX];	/* bytes that these headers
 						 * overwrote */
 	bool changed;
-	uint8_t passes[INPATH_RUN_MAX];	/* copies to forward, by datagram */
+	uint8_t passes[INPATH_RUN_MAX];	/* number of copies to forward of each
+					 * datagram */
 };
 
 struct inpath {
@@ -98,8 +103,8 @@ struct inpath {
 	struct netport_out out;
 	int events;
 	const struct pollfd *waited;	/* entry of `events` in the poll set */
-	uint32_t bridge;		/* its interface index */
-	int lock;			/* locks the bridge for this process */
+	uint32_t bridge;		/* interface index of the bridge */
+	int lock;	/* descriptor that locks the bridge for this process */
 	uint8_t mac[6];
 	bool bridge_seen, filters_vlans, look, looked;
 	bool tagged;	/* updates between other hosts carry tags */
@@ -109,7 +114,7 @@ struct inpath {
 	uint64_t n[INPATH_COUNTS];
 };
 
-/* Exit because the path cannot be opened, and print the reason in one line. */
+/* Print in one line why the path cannot be opened, and exit. */
 static inline void inpath_fail(const struct inpath *ip, const char *what);
 
 /*
@@ -137,11 +142,11 @@ static inline void inpath_query_neighbours(struct inpath *ip);
 static inline void inpath_handle_event(void *ctx,
     const struct netlink_message *m);
 
-/* Return the port with that interface index, or NULL. */
+/* Return the port with this interface index, or NULL. */
 static inline struct netport *inpath_find_port(struct inpath *ip,
     uint32_t index);
 
-/* Is there a port with that name? */
+/* Is there a port with this name? */
 static inline bool inpath_has_port(const struct inpath *ip, const char *name);
 
 /* Leave an interface. */
@@ -163,7 +168,7 @@ static const struct { int cap; const char *name; } inpath_needs[] = {
 	{ CAP_IPC_LOCK, "CAP_IPC_LOCK" }	/* memory of AF_XDP sockets */
 };
 
-/* Write the missing privileges to text. */
+/* Write the names of the missing privileges to `text`. */
 static inline const char *
 inpath_list_missing(const struct inpath *ip, char text[64])
 {
@@ -333,8 +338,8 @@ inpath_close_taps(struct netport *p)
 }
 
 /*
- * Return the entry for the port of that name: its previous one, or a free one.
- * Returns NULL if all are in use.
+ * Return the entry for the port with this name: its previous entry, or a free
+ * entry.  Returns NULL if all entries are in use.
  */
 static inline struct netport *
 inpath_find_place(struct inpath *ip, const char *name)
@@ -357,7 +362,9 @@ inpath_find_place(struct inpath *ip, const char *name)
 	return spare;
 }
 
-/* Start to take frames at an interface; NULL with errno on failure. */
+/*
+ * Start to take frames at an interface.  Returns the port, or NULL with errno.
+ */
 static inline struct netport *
 inpath_join_port(struct inpath *ip, const struct netlink_link *l)
 {
@@ -398,7 +405,7 @@ inpath_join_port(struct inpath *ip, const struct netlink_link *l)
 	return p;
 }
 
-/* Should the switch use the interface of that name? */
+/* Should the switch use the interface with this name? */
 static inline bool
 inpath_wants_port(const struct inpath *ip, const char *name)
 {

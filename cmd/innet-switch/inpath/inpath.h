@@ -7,14 +7,15 @@
  *
  * Regular traffic stays in the kernel's bridge.  Marked frames
  * (bpf-classifier.h) arrive here through a back-end (netport.h).  The plane
- * gets them one datagram at a time.  Packets that it forwards or sends leave by
- * the port that leads to their destination (inpath-frames.h).  A packet for the
- * switch itself is passed without its frame, as if it came from a socket.  A
- * real socket serves the hosts that are behind no port.
+ * gets the datagrams of these frames one at a time.  Packets that the plane
+ * forwards or sends leave by the port that leads to their destination
+ * (inpath-frames.h).  A packet for the switch itself is passed to the plane
+ * without its frame, as if it came from a socket.  A real socket serves the
+ * hosts that are behind no port.
  *
  * The loop of serve.h calls this driver.  Frames to a host whose port is
- * unknown leave by all ports, as in a bridge.  For tools: prints errors, and
- * exits 1 if an error occurs while it opens.
+ * unknown leave by all ports, as in a bridge.  For tools: the functions print
+ * errors, and exit with status 1 if an error occurs while the path is opened.
  */
 #ifndef INNET_SWITCH_INPATH_INPATH_H
 #define INNET_SWITCH_INPATH_INPATH_H
@@ -33,7 +34,7 @@
 #include "common/net/serve.h"
 #include "common/net/service.h"
 
-enum { INPATH_ROUNDS = 64 };	/* event datagrams to read per call */
+enum { INPATH_ROUNDS = 64 };	/* number of event datagrams to read per call */
 
 /*
  * Serve in the path until the end, as service_run() does on sockets.  Returns
@@ -43,9 +44,9 @@ static inline int inpath_run(struct inpath *ip, const struct inpath_conf *cf,
     struct service *v, struct plane_options *o, const struct serve_conf *conf);
 
 /*
- * Write the address of a bridge to text in the form of --listen and return it,
- * or return NULL if the bridge has no address.  Exits if there is no such
- * interface.
+ * Write the address of a bridge to `text` in the form of --listen and return
+ * `text`, or return NULL if the bridge has no address.  Exits if there is no
+ * such interface.
  */
 static inline const char *inpath_bridge_address(const char *bridge,
     char text[ADDR_NAME_BYTES]);
@@ -74,7 +75,7 @@ inpath_read_events(struct inpath *ip)
 	    &ip->classifier, ip->mac, addr_port(&ip->serve.own.u.local));
 }
 
-/* Add the losses of the ports to those of the switch. */
+/* Add the losses of the ports to the loss counters of the switch. */
 static inline void
 inpath_count_losses(struct inpath *ip)
 {
@@ -194,7 +195,7 @@ inpath_bridge_address(const char *bridge, char text[ADDR_NAME_BYTES])
 			continue;
 		best = rank;
 		addr_print(&a, text);
-		*strrchr(text, ':') = '\0';	/* cut off the port */
+		*strrchr(text, ':') = '\0';	/* cut off the port number */
 	}
 	freeifaddrs(all);
 	return best == 0 ? NULL : text;
@@ -360,8 +361,8 @@ inpath_start(struct inpath *ip, struct plane *pl, bool verbose)
 }
 
 /*
- * Close everything, so that the kernel handles all frames again.  Returns the
- * exit status of captures.
+ * Close everything, so that the kernel handles all frames again.  Returns 0, or
+ * 1 if a capture could not be written.
  */
 static inline int
 inpath_close(struct inpath *ip)

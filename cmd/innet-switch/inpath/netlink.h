@@ -2,11 +2,12 @@
  * netlink.h - ask the kernel about interfaces and neighbours (rtnetlink(7))
  *
  * netlink_query() reads a whole table, message by message.  A socket of
- * netlink_open_events() receives all changes after that.  netlink_read_link()
- * and netlink_read_neighbour() parse the two kinds of messages that a switch on
- * a bridge needs.  The first describes an interface and, if it is a port of a
- * bridge, its state.  The second gives the port behind which a host is, or the
- * host's Ethernet address.  Fields that a message does not contain are 0.
+ * netlink_open_events() receives all later changes.  netlink_read_link() and
+ * netlink_read_neighbour() parse the two kinds of messages that a switch on a
+ * bridge needs.  The first kind describes an interface and, if it is a port of
+ * a bridge, its state.  The second kind gives the port behind which a host is,
+ * or the host's Ethernet address.  Fields that a message does not contain are
+ * 0.
  *
  * The bytes are borrowed and not trusted.  Numbers are in host byte order, and
  * addresses are as on the wire.  On failure, functions return -1 with errno.
@@ -43,7 +44,7 @@ enum {
 	NETLINK_UP = 1, NETLINK_LOWER_UP = 1 << 16
 };
 
-/* The part of a buffer of messages or attributes that is not read yet. */
+/* The unread part of a buffer of messages or attributes. */
 struct netlink {
 	const uint8_t *p;
 	size_t left;
@@ -58,7 +59,7 @@ struct netlink_message {
 /* An interface. */
 struct netlink_link {
 	bool gone;
-	uint8_t family;		/* NETLINK_FAMILY_BRIDGE: it describes a port */
+	uint8_t family;	/* NETLINK_FAMILY_BRIDGE if it describes a port */
 	uint32_t index, flags;
 	uint32_t master;	/* bridge to which the port belongs; 0: none */
 	uint32_t mtu;
@@ -66,11 +67,14 @@ struct netlink_link {
 	uint8_t mac[6];
 	bool is_bridge, filters_vlans;
 	bool has_state;
-	uint8_t state;		/* of a port (IEEE 802.1D) */
+	uint8_t state;		/* state of a port (IEEE 802.1D) */
 	bool isolated;		/* sends nothing to other isolated ports */
 };
 
-/* A neighbour: an Ethernet address, behind a port or for an IP address. */
+/*
+ * A neighbour: an Ethernet address that is behind a port of the bridge or
+ * belongs to an IP address.
+ */
 struct netlink_neighbour {
 	bool gone;
 	uint8_t family;
@@ -81,7 +85,7 @@ struct netlink_neighbour {
 	bool has_mac;
 	uint8_t mac[6];
 	uint8_t ip[16];
-	size_t ip_bytes;	/* 4 or 16; 0: none */
+	size_t ip_bytes;	/* length of the IP address: 4 or 16; 0: none */
 };
 
 enum { NETLINK_BUFFER_BYTES = 65536, NETLINK_EVENTS_BYTES = 4 << 20 };
@@ -90,7 +94,7 @@ typedef void netlink_handler(void *ctx, const struct netlink_message *m);
 
 /*
  * Read a table of an address family and call the handler with each message.
- * type: NETLINK_GET_LINK or NETLINK_GET_NEIGHBOUR.
+ * `type` is NETLINK_GET_LINK or NETLINK_GET_NEIGHBOUR.
  */
 static inline int netlink_query(uint16_t type, uint8_t family,
     netlink_handler *handler, void *ctx);
@@ -100,8 +104,8 @@ static inline int netlink_open_events(void);
 
 /*
  * Receive one datagram and call the handler with each message.  Returns 1 if
- * there may be more, 0 at the end of a table or if no datagram has arrived, and
- * -1 with errno on failure (ENOBUFS: messages were lost).
+ * there may be more datagrams, 0 at the end of a table or if no datagram has
+ * arrived, and -1 with errno on failure (ENOBUFS: messages were lost).
  */
 static inline int netlink_receive(int fd, netlink_handler *handler, void *ctx);
 

@@ -3,7 +3,7 @@
  *
  * The socket receives the frames that its program selects (bpf-classifier.h),
  * but no frames that leave by the interface.  A program at the ingress hook of
- * the port then drops these frames, so that the kernel does not process them
+ * the port then drops the same frames, so that the kernel does not process them
  * again.  If the kernel has removed a VLAN tag, this back-end restores it.  The
  * socket is opened without a protocol, so that no frame arrives before the
  * program is attached.
@@ -50,7 +50,8 @@ netport_packet_open_socket(uint32_t index, int program)
 	if (fd == -1)
 		return -1;
 	(void)setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all,
-	    sizeof(all));		/* a bridge has already set this */
+	    sizeof(all));		/* an error is harmless: a bridge has
+					 * already set promiscuous mode */
 	udpio_set_option(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
 	udpio_set_option(fd, SOL_SOCKET, SO_RCVBUF, NETPORT_BUFFER_BYTES);
 	udpio_set_option(fd, SOL_SOCKET, SO_RCVBUFFORCE, NETPORT_BUFFER_BYTES);

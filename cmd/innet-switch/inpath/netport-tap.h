@@ -4,8 +4,8 @@
  *
  * A program at the ingress hook of the port redirects the selected frames to a
  * tap device of the switch, in whole runs (USO, Linux 6.2).  The switch sends a
- * frame by writing it to the tap; a program there marks the frame and sends it
- * through the port.  Frames have no kernel timestamps.
+ * frame by writing it to the tap; a program at the tap marks the frame and
+ * sends it through the port.  Frames have no kernel timestamps.
  */
 #ifndef INNET_SWITCH_INPATH_NETPORT_TAP_H
 #define INNET_SWITCH_INPATH_NETPORT_TAP_H
@@ -105,7 +105,7 @@ netport_tap_receive(struct netport *p, struct netport_in *in)
 		if (!in->more)
 			break;
 		if (got < (ssize_t)sizeof(f->head) + FRAME_ETH_BYTES) {
-			p->kernel_drops++;	/* it is not a frame */
+			p->kernel_drops++;	/* the bytes are not a frame */
 			continue;
 		}
 		f->len = (uint32_t)got - (uint32_t)sizeof(f->head);

@@ -3,14 +3,14 @@
  * frames
  *
  * A program at the interface passes the selected frames to the socket of their
- * receive queue, before the kernel processes them.  It runs in native mode if
- * the driver supports that, otherwise in generic mode.  Each queue has its own
- * memory, where frames are read in place.  Frames leave by the first queue and
- * bypass all queueing disciplines.
+ * receive queue, before the kernel processes them.  The program runs in native
+ * mode if the driver supports it, otherwise in generic mode.  Each queue has
+ * its own memory, where frames are read in place.  Frames leave by the first
+ * queue and bypass all queueing disciplines.
  *
  * Each frame that is sent is single and complete: this back-end splits runs
  * into frames and computes checksums.  A sender on the same machine may leave a
- * checksum to be computed; it then covers only the pseudo header.  Frames have
+ * checksum incomplete, so that it covers only the pseudo header.  Frames have
  * no kernel timestamps.
  *
  * An interface may remove VLAN tags from received frames (rx-vlan-offload).
@@ -45,13 +45,14 @@
 enum {
 	NETPORT_XDP_QUEUES = 64,
 	NETPORT_XDP_CHUNK = 4096, /* bytes of a chunk, which holds one frame */
-	NETPORT_XDP_GAP = 256,	/* bytes before it: XDP_PACKET_HEADROOM */
+	NETPORT_XDP_GAP = 256, /* bytes before the frame: XDP_PACKET_HEADROOM */
 	/* limit of native drivers with pages of 4 kB */
 	NETPORT_XDP_MTU = 3506,
-	NETPORT_XDP_COME = 2048, /* chunks of each queue to receive into */
-	NETPORT_XDP_LEAVE = 1024, /* chunks of the first queue to send from */
+	NETPORT_XDP_COME = 2048, /* chunks of each queue for received frames */
+	NETPORT_XDP_LEAVE = 1024, /* chunks of the first queue for frames to
+				   * send */
 	NETPORT_XDP_KICKS = 64,
-	NETPORT_XDP_TRIES = 200		/* tries, one each millisecond */
+	NETPORT_XDP_TRIES = 200	/* attempts to bind a socket, 1 ms apart */
 };
 
 /* A ring that this process shares with the kernel. */
@@ -80,12 +81,13 @@ struct netport_xdp {
 	struct {
 		uint32_t queue;
 		uint64_t at;
-	} held[NETPORT_BATCH];		/* chunks read last, to be returned to
-					 * the kernel */
+	} held[NETPORT_BATCH];		/* chunks of the last batch, which must
+					 * be returned to the kernel */
 	int helds;
 	uint64_t reported_drops;
 	bool native, zero_copy;
-	bool tags;	/* tag removal was on before the port opened */
+	bool tags;	/* the interface removed VLAN tags before we turned this
+			 * off; restore it on close */
 	char how[64];
 };
 
@@ -112,7 +114,7 @@ vlan_tags_call_ethtool(uint32_t index, struct ethtool_value *v)
 	return rc;
 }
 
-/* Does the interface remove VLAN tags?  False if that is unknown. */
+/* Does the interface remove VLAN tags?  Returns false if that is unknown. */
 static inline bool
 vlan_tags_are_stripped(uint32_t index, uint32_t *flags)
 {
@@ -125,8 +127,8 @@ vlan_tags_are_stripped(uint32_t index, uint32_t *flags)
 }
 
 /*
- * Turn the removal of VLAN tags on or off.  Returns false if the interface does
- * not change it.
+ * Turn the removal of VLAN tags on or off.  Returns false if the interface
+ * refuses the change.
  */
 static inline bool
 vlan_tags_set_stripping(uint32_t index, bool take)
@@ -208,7 +210,10 @@ netport_xdp_queue_close(struct netport_xdp_queue *q)
 	*q = (struct netport_xdp_queue){ .fd = -1 };
 }
 
-/* Create the rings of a queue; if `sends` is true, those for sending, too. */
+/*
+ * Create the rings of a queue for receiving.  If `sends` is true, also create
+ * its rings for sending.
+ */
 static inline bool
 netport_xdp_create_rings(struct netport_xdp_queue *q, bool sends)
 {
@@ -304,7 +309,7 @@ netport_xdp_open_queues(struct netport *p, struct netport_xdp *x)
 		    x->queue[x->queues++].fd, &e) == -1)
 			return false;
 	}
-	/* EINVAL: the interface has no queue of that number */
+	/* EINVAL: the interface has no queue with this number */
 	return x->queues == NETPORT_XDP_QUEUES || (x->queues > 0 &&
 	    errno == EINVAL);
 }
@@ -447,7 +452,7 @@ netport_xdp_set_frame(struct netport_frame *f, uint8_t *data, uint32_t len,
 		    .csum_start = (uint16_t)fr.udp_at };
 }
 
-/* Return the chunks that were read last to the kernel. */
+/* Give the chunks of the last batch back to the kernel. */
 static inline void
 netport_xdp_return_chunks(struct netport_xdp *x)
 {
@@ -489,7 +494,10 @@ netport_xdp_receive(struct netport *p, struct netport_in *in)
 	return n;
 }
 
-/* Copy bytes of a message, starting at offset `from`. */
+/*
+ * Copy `bytes` bytes of a message to `to`, starting at offset `from` of the
+ * message.
+ */
 static inline void
 netport_xdp_copy_bytes(uint8_t *to, const struct iovec *v, size_t pieces,
     size_t from, size_t bytes)
@@ -506,7 +514,10 @@ netport_xdp_copy_bytes(uint8_t *to, const struct iovec *v, size_t pieces,
 	}
 }
 
-/* Return a chunk that will be sent next with this number of bytes. */
+/*
+ * Reserve the chunk that is sent next, with `bytes` bytes, and return its
+ * memory.
+ */
 static inline uint8_t *
 netport_xdp_reserve_chunk(struct netport_xdp *x, uint32_t bytes)
 {
@@ -560,7 +571,7 @@ netport_xdp_collect_sent(struct netport_xdp *x)
 	__atomic_store_n(r->consumed, r->at, __ATOMIC_RELEASE);
 }
 
-/* Let the kernel send.  It sends a few dozen frames for each call. */
+/* Make the kernel send frames.  It sends a few dozen frames for each call. */
 static inline void
 netport_xdp_wake_kernel(struct netport_xdp *x)
 {
@@ -571,7 +582,7 @@ netport_xdp_wake_kernel(struct netport_xdp *x)
 		if (sendto(q->fd, NULL, 0, MSG_DONTWAIT, NULL, 0) == -1 &&
 		    errno != EAGAIN && errno != EBUSY)
 			break;
-		if (x->zero_copy) /* from here the driver sends by itself */
+		if (x->zero_copy) /* the driver now sends the rest by itself */
 			break;
 	}
 	netport_xdp_collect_sent(x);
@@ -635,7 +646,8 @@ netport_xdp_count_drops(struct netport *p)
 		    &len) == 0)
 			all += s.rx_dropped + s.rx_ring_full;
 	}
-	netport_xdp_wake_kernel(x); /* send frames that a busy device left */
+	netport_xdp_wake_kernel(x); /* send frames that a busy device did not
+				     * send */
 	since = all - x->reported_drops;
 	x->reported_drops = all;
 	return since;

@@ -31,8 +31,9 @@
 #include "common/wire/frame.h"
 
 enum {
-	NETPORT_BATCH = 16,		/* frames in a batch, at most */
-	NETPORT_LONG_BYTES = 16384,	/* longer frames come in batches of */
+	NETPORT_BATCH = 16,	/* largest number of frames in a batch */
+	NETPORT_LONG_BYTES = 16384,	/* for longer frames, a batch is limited
+					 * to NETPORT_BATCH_LONG */
 	NETPORT_BATCH_LONG = 3,
 	/*
 	 * Room before a frame for a VLAN tag.  With this value, a payload that
@@ -41,7 +42,10 @@ enum {
 	 */
 	NETPORT_GAP = 128 - 42,
 	NETPORT_FRAME_BYTES = 65536 + 64,
-	/* distance of frames in memory: spreads them over sets of a cache */
+	/*
+	 * distance between frames in memory, which spreads them over the sets
+	 * of a cache
+	 */
 	NETPORT_STRIDE = 128 + NETPORT_FRAME_BYTES + 15 * 64,
 	NETPORT_GSO_UDP = 5		/* VIRTIO_NET_HDR_GSO_UDP_L4 */
 };
@@ -60,7 +64,10 @@ struct netport_kind {
 	int (*open)(struct netport *p, const struct bpf_classifier *s);
 	/* Receive frames into in->got without waiting; returns their number. */
 	int (*receive)(struct netport *p, struct netport_in *in);
-	/* Send messages as sendmmsg(2) does; each is a header and pieces. */
+	/*
+	 * Send messages as sendmmsg(2) does; each message is a header and
+	 * pieces.
+	 */
 	int (*send)(struct netport *p, struct mmsghdr *m, unsigned n);
 	/*
 	 * Return the number of frames dropped by the kernel since the last
@@ -69,39 +76,49 @@ struct netport_kind {
 	uint64_t (*count_drops)(struct netport *p);
 	/* Free everything except p->fd and the hooks; NULL: nothing to free. */
 	void (*close)(struct netport *p);
-	/* Return how it is attached; NULL: use bpf_attach_describe(). */
+	/* Return how the port is attached; NULL: use bpf_attach_describe(). */
 	const char *(*describe)(const struct netport *p);
 	/*
 	 * Return an error of open() in words, or NULL.  The pointer may be
 	 * NULL.
 	 */
 	const char *(*explain_error)(int error);
-	/* the frames it sends bypass an egress tap or have EGRESS_TAP_MARK */
+	/*
+	 * the frames that the back-end sends bypass an egress tap or have
+	 * EGRESS_TAP_MARK
+	 */
 	bool sets_mark;
 	bool needs_raw, needs_lock;	/* CAP_NET_RAW, CAP_IPC_LOCK */
-	uint32_t mtu_max;		/* largest MTU it supports; 0: any */
+	uint32_t mtu_max; /* largest MTU that the back-end supports; 0: any */
 };
 
 struct netport {
-	const struct netport_kind *kind; /* NULL if it was never opened */
+	const struct netport_kind *kind; /* back-end; NULL if the port was never
+					  * opened */
 	char name[IF_NAMESIZE];
 	uint32_t index;			/* interface index */
 	uint32_t mtu;
 	int fd;				/* -1: not open */
-	struct bpf_attach hook;		/* takes frames from the interface */
-	struct bpf_attach back;		/* at a tap: sends frames from it */
+	struct bpf_attach hook;		/* hook of the program that takes frames
+					 * from the interface */
+	struct bpf_attach back;		/* hook of the program that sends frames
+					 * from the tap */
 	uint32_t tap;			/* index of the tap */
-	uint64_t tap_drops;		/* drops of the tap counted so far */
+	uint64_t tap_drops;	/* number of drops of the tap counted so far */
 	struct netport_xdp *xdp;	/* owned by netport-xdp.h */
 	int lock;			/* locks the interface; -1: none */
-	struct egress_tap egress_tap;	/* open if regular traffic waits */
+	struct egress_tap egress_tap;	/* open if regular traffic waits at this
+					 * port */
 	bool up, forwards, isolated;
 	bool seen;	/* seen in the last query of all ports */
 	struct port *port;		/* port of the plane; borrowed */
 	/* captures of --taps, or NULL */
 	struct pcapio_out *ingress_capture, *egress_capture;
 	uint64_t kernel_drops, failed;
-	/* part of these that was added to the switch's counters */
+	/*
+	 * parts of kernel_drops and failed that the switch's counters already
+	 * include
+	 */
 	uint64_t reported_drops, reported_failed;
 	const struct pollfd *waited;	/* entries in the poll set: fd, then the
 					 * tap */
@@ -120,7 +137,7 @@ struct netport_in {
 	uint8_t *bytes;			/* owned */
 	uint8_t control[NETPORT_BATCH][256];
 	struct netport_frame got[NETPORT_BATCH];
-	int ask;			/* frames to request next */
+	int ask;			/* number of frames to request next */
 	bool more;	/* the last call returned a full batch */
 };
 
@@ -133,7 +150,8 @@ struct netport_out {
 	struct mmsghdr m[NETPORT_OUT];
 	struct iovec v[NETPORT_OUT][NETPORT_PIECES];
 	struct virtio_net_hdr head[NETPORT_OUT];
-	uint8_t own[NETPORT_OUT][FRAME_V6_BYTES + 8];	/* headers made here */
+	uint8_t own[NETPORT_OUT][FRAME_V6_BYTES + 8]; /* headers that the switch
+						       * itself writes */
 };
 
 /* Close the interface, so that the kernel handles its frames again. */
@@ -143,8 +161,8 @@ static inline void netport_close(struct netport *p);
 static inline const char *netport_describe(const struct netport *p);
 
 /*
- * Add the frames that the kernel has dropped since the last call to the
- * counter.
+ * Add to the counter the number of frames that the kernel has dropped since the
+ * last call.
  */
 static inline void netport_count_drops(struct netport *p);
 
@@ -191,7 +209,8 @@ static inline bool netport_lacks_checksum(const uint8_t *p,
     const struct frame *fr);
 
 /*
- * Complete the checksum of a frame of len bytes at p, if *v says it is missing.
+ * Complete the checksum of a frame of len bytes at p, if *v says that the
+ * checksum is missing.
  */
 static inline void netport_finish_checksum(uint8_t *p, uint32_t len,
     const struct virtio_net_hdr *v);
@@ -206,8 +225,8 @@ netport_in_init(struct netport_in *in)
 	*in = (struct netport_in){ .ask = NETPORT_BATCH,
 	    .bytes = aligned_alloc(64, bytes) };
 	if (in->bytes != NULL)
-		memset(in->bytes, 0, bytes);	/* touch the pages now, not
-						 * later */
+		memset(in->bytes, 0, bytes); /* touch all pages now, not while
+					      * frames arrive */
 	return in->bytes != NULL;
 }
 
@@ -246,7 +265,7 @@ netport_describe(const struct netport *p)
 
 /*
  * Wait for room in a port, for at most ms milliseconds.  The queue of the link
- * may be full while that of the socket is not.
+ * may be full while the queue of the socket is not.
  */
 static inline bool
 netport_wait_for_room(const struct netport *p, int ms)

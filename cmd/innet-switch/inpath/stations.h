@@ -4,9 +4,9 @@
  * There are two tables: the port of each Ethernet address (the filtering
  * database of IEEE 802.1D) and the Ethernet address of each IP address.  The
  * driver fills both from the kernel's tables and from received frames; newer
- * information replaces older.  Untrusted hosts can invent any number of
- * addresses, so a table that reaches STATIONS_MAX entries is emptied and
- * learned again.  A struct stations owns its memory; free it with
+ * information replaces older information.  Untrusted hosts can invent any
+ * number of addresses, so a table that reaches STATIONS_MAX entries is emptied
+ * and learned again.  A struct stations owns its memory; free it with
  * stations_free().
  */
 #ifndef INNET_SWITCH_INPATH_STATIONS_H
@@ -23,7 +23,7 @@
 enum {
 	STATIONS_MAX = 65536,
 	STATIONS_NOWHERE = UINT32_MAX,	/* unknown */
-	STATIONS_HERE = UINT32_MAX - 1	/* this machine's own */
+	STATIONS_HERE = UINT32_MAX - 1 /* the address belongs to this machine */
 };
 
 /* The address of a host on an Ethernet network. */
@@ -33,9 +33,10 @@ struct station_at {
 };
 
 struct station {
-	union addr host;	/* in the form that ports_host() returns */
+	union addr host;	/* address of the host, in the form that
+				 * ports_host() returns */
 	struct station_at at;
-	uint32_t next;			/* station with the same key */
+	uint32_t next;	/* index of the next station with the same key */
 };
 
 struct stations {
@@ -107,7 +108,7 @@ stations_set_port(struct stations *s, const uint8_t mac[6], uint32_t port)
 		*at = port;
 }
 
-/* Forget the port of an Ethernet address if it is the given port. */
+/* Forget the port of an Ethernet address if this is `port`. */
 static inline void
 stations_forget_port(struct stations *s, const uint8_t mac[6], uint32_t port)
 {
