@@ -1,11 +1,11 @@
 /*
  * async.c - one worker of an asynchronous job: iSwitch, Algorithm 1
  *
- * The worker has two threads.  The one in this file is the paper's local
- * gradient computing (LGC).  It takes gradients from the child and passes those
- * that are not too stale to the weight update thread (weight-update-thread.h).
- * Then it starts the child again from the newest weights, without waiting for a
- * result.
+ * The worker has two threads.  The thread in this file is the local gradient
+ * computing (LGC) of the paper.  It takes gradients from the child and passes
+ * those that are not too stale to the weight update thread
+ * (weight-update-thread.h).  Then it starts the child again from the newest
+ * weights, without waiting for a result.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,19 +34,20 @@ struct async {
 	struct weight_thread l;
 	uint64_t mtu;
 	uint8_t *w;			/* the child's weights; owned */
-	uint64_t seen;	/* version of w, in the count of the thread */
+	uint64_t seen;	/* version of w, as the weight update thread counts
+			 * versions */
 	int64_t t_w;			/* round of w */
 	bool begun, greeted;
-	bool pending;	/* the gradient below is not committed yet */
+	bool pending;	/* the gradient in `body` is not committed yet */
 	struct stream_head head;
-	const uint8_t *body;		/* borrowed from the carrier */
-	int64_t round;	/* t_s when the thread was last checked */
+	const uint8_t *body;	/* a gradient, borrowed from the carrier */
+	int64_t round;	/* value of t_s when the thread was last checked */
 	uint64_t discarded, stale_max;
-	/* sent gradients, by staleness */
+	/* number of sent gradients, by staleness */
 	uint64_t stale[WORKER_STALENESS_MAX + 1];
 };
 
-/* Join the job; the length and the weights are known now. */
+/* Join the job.  The length of vectors and the first weights are known now. */
 static void
 begin_job(struct async *w, const uint8_t *weights, uint64_t first)
 {

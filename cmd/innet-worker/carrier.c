@@ -12,8 +12,8 @@
 
 #include "cmd/innet-worker/carrier.h"
 
-#define PATIENCE_NS 5000000000u	/* time for a child to end */
-#define LINK_NS 1000000u	/* wait for room on a full link */
+#define PATIENCE_NS 5000000000u	/* longest time that a child may take to end */
+#define LINK_NS 1000000u	/* time to wait for room on a full link */
 #define NAP_NS 50000000u	/* longest wait */
 #define PLACED_BYTES 8192u	/* shorter messages are not placed */
 
@@ -51,8 +51,8 @@ carrier_open(struct carrier *c, const struct worker_conf *cf, uint8_t tos,
 }
 
 /*
- * Wait for a child that has said bye; it may still save its state.  Waits as
- * long as for any other message.
+ * Wait for the end of a child that has said bye, because the child may still
+ * save its state.  The limit is the same as for any message of the child.
  */
 static void
 wait_for_last(struct carrier *c)
@@ -160,10 +160,10 @@ carrier_wait(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 }
 
 /*
- * Find the place of the next message; false if it is not known.  A place is not
- * used for short messages, because one call receives many of them.  It is also
- * not used with a multicast group, because the group's socket receives the
- * results.
+ * Find the place of the next message.  Returns false if the place is not known.
+ * A place is not used for short messages, because one call receives many of
+ * them.  A place is also not used with a multicast group, because the group's
+ * socket receives the results.
  */
 static bool
 find_place(struct carrier *c)
@@ -210,7 +210,7 @@ next_packet(struct carrier *c, struct udpio_packet *p)
 	    udpio_next_datagram(m, &c->at, p);
 }
 
-/* Go to the next message; false if there is none yet. */
+/* Go to the next message.  Returns false if there is none yet. */
 static bool
 next_message(struct carrier *c)
 {
@@ -335,7 +335,10 @@ read_child(struct carrier *c, struct stream_head *h, const uint8_t **body)
 	    child_next_message(&c->child, h, body);
 
 	if (got == 0) {
-		/* all its messages are read, even if its pipe is open */
+		/*
+		 * all messages of the child are read, even if its pipe is still
+		 * open
+		 */
 		c->child_ended = c->done = c->child_has_exited;
 		c->rc |=
 		    c->child_has_exited && child_report_truncation(&c->child);
@@ -369,7 +372,7 @@ carrier_has_state(struct carrier *c)
 {
 	const int kind = c->order.asked ? child_peek_kind(&c->child) : 0;
 
-	c->order.asked &= kind != -1;	/* the state will not come */
+	c->order.asked &= kind != -1;	/* the child will not send its state */
 	return kind == STREAM_STATE;
 }
 
@@ -383,7 +386,8 @@ carrier_give_state(struct carrier *c, const uint8_t *state, uint32_t bytes,
 }
 
 /*
- * Make a synthetic gradient when one is due; first report the vector's length.
+ * Make a synthetic gradient when one is due.  The first event reports the
+ * length of vectors.
  */
 static enum carrier_event
 make_gradient(struct carrier *c, uint64_t now_ns, struct stream_head *h,
@@ -540,6 +544,6 @@ carrier_summary(const struct carrier *c, const char *const *name,
 	else
 		fprintf(f, "; %" PRIu64 " dropped by the kernel, %" PRIu64
 		    " unreachable\n", c->u.kernel_drops, c->u.unreachable);
-	fflush(f);	/* during a run, a reader waits for this line */
+	fflush(f);	/* a reader may wait for this line during the run */
 	print_impairments(c);
 }

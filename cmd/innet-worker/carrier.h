@@ -26,8 +26,10 @@
 #include "cmd/innet-worker/worker.h"
 
 enum {
-	CARRIER_AT_ONCE = 64, /* events or batches before other work is done */
-	CARRIER_MISSES = 16	/* messages not placed after a wrong guess */
+	CARRIER_AT_ONCE = 64, /* number of events or batches before other work
+			       * is done */
+	CARRIER_MISSES = 16	/* number of messages that are not placed after
+				 * a wrong guess */
 };
 
 enum carrier_event {
@@ -44,7 +46,8 @@ struct carrier {
 	const struct worker_conf *cf;
 	struct udpio u;
 	struct udp_transmit out;	/* sends over u; used by modes */
-	int got, next;	/* messages in u: received; index of the current */
+	int got, next;	/* number of messages received in u; index of the
+			 * current message */
 	size_t at;			/* offset in the current message */
 	/* functions of the mode, and their argument */
 	const struct carrier_callbacks *callbacks;
@@ -52,16 +55,18 @@ struct carrier {
 	struct udp_scatter place; /* place of the message, if `placed` is
 				   * true */
 	bool placed;
-	unsigned misses;	/* messages for which no place is tried */
-	unsigned batches;	/* batches received since the last wait */
+	unsigned misses;	/* number of further messages for which no place
+				 * is tried */
+	unsigned batches; /* number of batches received since the last wait */
 	struct child child;
 	struct stream_order order; /* state of the dialogue with the child */
 	struct rng rng;
-	uint32_t worker;		/* number for hello and summary: given
-					 * by the user or learnt by the mode */
+	uint32_t worker;		/* worker number for the hello and the
+					 * summary; the user gives it or the
+					 * mode learns it */
 	uint32_t elements;	/* length of all vectors; 0: not known yet */
 	float *vec;			/* a synthetic gradient; owned */
-	uint64_t gradients;		/* gradients so far */
+	uint64_t gradients;		/* number of gradients so far */
 	bool last;			/* --count gradients have been taken */
 	bool mode_makes_vectors;	/* set by a mode that generates vectors
 					 * itself */
@@ -72,7 +77,7 @@ struct carrier {
 	bool socket_in_thread;		/* set by a mode whose thread owns the
 					 * socket and the capture */
 	int watch;			/* descriptor that ends a wait: u.fd, or
-					 * an eventfd of that thread */
+					 * an eventfd of the mode's thread */
 	bool child_ended, child_has_exited, bye;
 	uint64_t start_ns;	/* this and the following times are monotonic */
 	uint64_t end_ns;		/* end of --duration */
@@ -80,16 +85,17 @@ struct carrier {
 	uint64_t child_heard_ns;	/* time of the child's last message */
 	uint64_t signals_ns;	/* when signals were last delivered */
 	uint64_t ticked_ns, warned_ns;
-	uint64_t unreachable;	/* unreachable packets at the last warning */
-	unsigned taken;			/* events since the last wait */
+	uint64_t unreachable;	/* number of unreachable packets at the last
+				 * warning */
+	unsigned taken;	/* number of events since the last wait */
 	int rc;
 	bool done;
 };
 
 /*
  * Open the socket, whose packets get this ToS, and start the child if there is
- * one.  Exits 1 on failure.  Stores the MTU in *mtu: the value that the user
- * gave, or otherwise that of the path.
+ * one.  Exits with status 1 on failure.  Stores the MTU in *mtu: the value that
+ * the user gave, or otherwise that of the path.
  */
 void carrier_open(struct carrier *c, const struct worker_conf *cf,
     uint8_t tos, uint64_t *mtu);
@@ -119,9 +125,9 @@ enum carrier_event carrier_next(struct carrier *c, uint64_t now_ns,
     struct stream_head *h, const uint8_t **body);
 
 /*
- * Store the direction of gradients in *to: as the user or the child's hello
- * says, otherwise `unsaid`.  If the two contradict each other, prints that,
- * fails the run and returns false.
+ * Store the direction of gradients in *to.  The user or the child's hello gives
+ * the direction; otherwise it is `unsaid`.  If the user and the child
+ * contradict each other, prints an error, fails the run and returns false.
  */
 bool carrier_direction(struct carrier *c, enum stream_direction unsaid,
     enum stream_direction *to);
@@ -130,8 +136,8 @@ bool carrier_direction(struct carrier *c, enum stream_direction unsaid,
 void carrier_ask_state(struct carrier *c);
 
 /*
- * Is the child's next message its state?  Used while a mode takes no other
- * message.
+ * Is the child's next message its state?  A mode calls this while it takes no
+ * other messages.
  */
 bool carrier_has_state(struct carrier *c);
 
@@ -142,15 +148,16 @@ void carrier_give_state(struct carrier *c, const uint8_t *state,
 /* Answer the child's hello, if there is a child. */
 void carrier_send_hello(struct carrier *c, unsigned members);
 /*
- * Answer the hello with more members: JSON that begins with a comma, at most
- * 256 bytes.
+ * Answer the hello with more JSON members.  `more` begins with a comma and has
+ * at most 256 bytes.
  */
 void carrier_send_hello_with(struct carrier *c, unsigned members,
     const char *more);
 
 /*
  * Must the child still send a message before the worker can continue?  If the
- * message does not come in time, prints which one is missing and fails the run.
+ * message does not come in time, prints which message is missing and fails the
+ * run.
  */
 bool carrier_awaits_child(struct carrier *c, uint64_t now_ns);
 
@@ -174,22 +181,23 @@ void carrier_summary(const struct carrier *c, const char *const *name,
     const uint64_t *n, size_t counts);
 
 /*
- * Return the next datagram, which is already captured; false if there is none
- * now.  During a flood it stops after CARRIER_AT_ONCE batches, so that other
- * work is done, too.
+ * Store the next datagram, which is already captured, in *p.  Returns false if
+ * there is none now.  During a flood, the function stops after CARRIER_AT_ONCE
+ * batches, so that other work is done, too.
  */
 bool carrier_packet(struct carrier *c, struct udpio_packet *p);
 
-/* The callbacks of a mode; ctx is its own. */
+/* The callbacks of a mode; `ctx` is the argument that the mode chose. */
 struct carrier_callbacks {
 	/* Return when the mode has work to do, or TIMER_NEVER. */
 	uint64_t (*deadline_ns)(const void *ctx);
 	void (*receive)(void *ctx, const struct udpio_packet *p,
 	    uint64_t now_ns);
 	/*
-	 * find_place stores where the next message belongs, or returns false if
-	 * that is not known.  matches_place tells whether these headers were
-	 * expected.  NULL: the place is never known.
+	 * find_place stores the place where the next message belongs, or
+	 * returns false if the place is not known.  matches_place returns true
+	 * if the message has the expected headers.  find_place is NULL if the
+	 * place is never known.
 	 */
 	bool (*find_place)(void *ctx, struct udp_scatter *l);
 	bool (*matches_place)(void *ctx, const struct udpio_message *m);
@@ -213,9 +221,9 @@ void carrier_run(
 
 /*
  * Call this after carrier_close() if no gradient was sent.  Prints `why`, or
- * that there was no gradient.  Prints nothing if another reason was printed, if
- * a signal ended the worker, or if the child said hello and had nothing to do.
- * Returns the exit status.
+ * prints that there was no gradient.  Prints nothing if another reason was
+ * printed, if a signal ended the worker, or if the child said hello and had
+ * nothing to do.  Returns the exit status.
  */
 int carrier_sent_nothing(const struct carrier *c, const char *why);
 

@@ -25,7 +25,7 @@ struct control_io {
 
 /*
  * Open the channel; malformed and bad_mac point to counters of the mode.  Exits
- * 1 if there are no random numbers.
+ * with status 1 if there are no random numbers.
  */
 void control_open(struct control_io *, const struct worker_conf *,
     struct udp_transmit *, uint64_t *malformed, uint64_t *bad_mac);
@@ -40,15 +40,15 @@ bool control_send(struct control_io *, uint8_t *msg, size_t len);
 void control_send_transfer(struct state_transfer *h, struct control_io *v,
     struct membership *in, uint64_t now_ns);
 
-/* Print how fetching a state has ended. */
+/* Print whether a state was fetched, or why not. */
 void control_report_transfer(
     const struct state_transfer *h, const struct worker_conf *cf);
 
 /*
  * Handle a packet from the switch with the ToS of control messages.  `given` is
  * the number of results so far.  Returns true if the mode must handle *c.
- * Otherwise the message belonged to the transfer, was counted as an error, or
- * was a challenge, after which `in` or h repeat their request.
+ * Otherwise, the message belonged to the transfer, was counted as an error, or
+ * was a challenge.  After a challenge, `in` or `h` repeats its request.
  */
 bool control_receive(struct control_io *, struct membership *in,
     struct state_transfer *h, uint64_t given, const struct udpio_packet *p,

@@ -1,7 +1,8 @@
 /*
  * dlp.c - one worker of a DLP session
  *
- * dlp/worker.h makes the decisions; this file owns its clock, socket and child.
+ * dlp/worker.h makes the decisions; this file owns the clock, the socket and
+ * the child.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -69,7 +70,10 @@ take_gradient(struct dlp_mode *w, const uint8_t *body, uint64_t now_ns)
 	dlp_worker_take_gradient(&w->m, now_ns);
 }
 
-/* Send the hello with the settings of the session, which are complete now. */
+/*
+ * Send the hello with the settings of the session.  The settings are complete
+ * now.
+ */
 static void
 send_hello(struct dlp_mode *w)
 {
@@ -175,8 +179,8 @@ check_waits(struct dlp_mode *w, uint64_t now_ns)
 	if (w->m.end != DLP_WORKER_GOING)
 		explain_end(w);
 	else if (dlp_worker_is_waiting(&w->m))
-		w->c.child_heard_ns = now_ns; /* the child may wait while we
-					       * do */
+		w->c.child_heard_ns = now_ns; /* the child may be silent while
+					       * we wait */
 	else
 		carrier_awaits_child(&w->c, now_ns);
 }

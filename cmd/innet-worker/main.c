@@ -39,10 +39,10 @@ static const struct worker_mode modes[] = {
 	    .elements_max = DLP_ELEMENTS_MAX, .no_cluster = true },
 };
 
-/* bits, in the order of the table */
+/* one bit for each mode, in the order of the table */
 enum { OLAF = 1, SYNC = 2, ASYNC = 4, DLP = 8 };
 
-/* Options that only some modes have, and these modes. */
+/* Options that only some modes have, and the modes that have them. */
 static const struct { int ch; unsigned modes; } mode_options[] = {
 	{ CLUSTER, OLAF | SYNC | ASYNC }, { MTU, OLAF | SYNC | ASYNC },
 	{ CONTROL, OLAF }, { JOB, SYNC | ASYNC },
@@ -162,7 +162,8 @@ struct conf {
 	struct worker_conf worker;
 	struct key key;
 	const char *key_file, *capture;	/* paths; NULL: not given */
-	uint64_t seen;	/* options that were given, from OPT_LONG on */
+	uint64_t seen;	/* bit set of the options that were given; bit 0 is
+			 * OPT_LONG */
 	bool seeded;
 };
 
@@ -463,8 +464,8 @@ parse(int argc, char *argv[])
 		cf.worker.rng = rng_seed((uint64_t)cf.worker.cluster << 32 |
 		    cf.worker.worker);
 	/*
-	 * uses separate random numbers, so that gradients do not depend on the
-	 * network
+	 * --impair uses separate random numbers, so that gradients do not
+	 * depend on the network
 	 */
 	cf.worker.impair.rng = rng_seed(~(uint64_t)cf.worker.rng.state);
 	return cf;

@@ -29,13 +29,14 @@ struct worker_model_range {
 };
 
 struct worker_model {
-	uint32_t elements, n;	/* length of the vector; of each packet except
-				 * the last */
-	uint32_t ranges, whole;	/* packets in a vector; how many have arrived */
+	uint32_t elements, n;	/* number of elements in the vector; in each
+				 * packet except the last */
+	uint32_t ranges, whole;	/* number of packets in a vector; number of
+				 * ranges that have arrived */
 	float *w;		/* owned */
 	struct worker_model_range *range;	/* owned */
-	uint64_t taken;		/* models accepted so far */
-	uint64_t stale;		/* models that were not newer */
+	uint64_t taken;		/* number of models accepted so far */
+	uint64_t stale;		/* number of models that were not newer */
 };
 
 /*
@@ -92,7 +93,10 @@ worker_model_version(const struct worker_model *m)
 	return least;
 }
 
-/* Take a model packet that arrived at now_ns.  True if it fits and is newer. */
+/*
+ * Take a model packet that arrived at now_ns.  Returns true if the packet fits
+ * and is newer.
+ */
 static inline bool
 worker_model_take(struct worker_model *m, const struct update *u,
     uint64_t now_ns)

@@ -1,19 +1,19 @@
 /*
  * olaf-worker.h - decide when a worker of an Olaf cluster sends a packet
  *
- * The worker requests the model by sending its weights.  It repeats this until
- * it has a model of all ranges (olaf-worker-model.h).  It does so again after a
- * silence, because an update can be lost and a server can restart.  The worker
- * sends a gradient as an update if it has a model and transmission control
- * (queue/txctl.h) permits it.
+ * The worker requests the model by sending its weights.  It repeats the request
+ * until it has a model of all ranges (olaf-worker-model.h).  After a silence,
+ * it requests the model again, because an update can be lost and a server can
+ * restart.  The worker sends a gradient as an update if it has a model and
+ * transmission control (queue/txctl.h) permits it.
  *
  * Pure: the caller passes time (ns, monotonic) and random numbers, and owns the
  * socket.  The caller first sets the length of vectors (olaf_worker_size),
- * writes the initial weights to model.w and calls olaf_worker_begin().  Then it
- * passes received packets to olaf_worker_take() and gradients to
- * olaf_worker_offer().  To send a vector, it makes one packet after another
- * with olaf_worker_packet() and sets their timestamps.  The struct owns its
- * memory; free it with olaf_worker_free().
+ * writes the initial weights to model.w and calls olaf_worker_begin().  Then
+ * the caller passes received packets to olaf_worker_take() and gradients to
+ * olaf_worker_offer().  To send a vector, the caller makes one packet after
+ * another with olaf_worker_packet() and sets the timestamps of the packets.
+ * The struct owns its memory; free it with olaf_worker_free().
  */
 #ifndef INNET_WORKER_OLAF_WORKER_H
 #define INNET_WORKER_OLAF_WORKER_H
@@ -31,10 +31,10 @@
 #define OLAF_WORKER_NEVER UINT64_MAX
 
 enum {
-	OLAF_WORKER_REPEAT_NS = 200000000,	/* repeat weights without an
-						 * answer after this time */
-	OLAF_WORKER_SILENCE_NS = 1000000000,	/* send weights if no model came
-						 * for this time */
+	OLAF_WORKER_REPEAT_NS = 200000000, /* repeat weights if no answer has
+					    * come for this time */
+	OLAF_WORKER_SILENCE_NS = 1000000000, /* send weights if no model has
+					      * come for this time */
 	OLAF_WORKER_WHY_BYTES = 160
 };
 
@@ -48,7 +48,8 @@ struct olaf_worker_conf {
 
 enum olaf_worker_count {
 	OLAF_WORKER_GENERATED, OLAF_WORKER_SENT, OLAF_WORKER_SUPPRESSED,
-	OLAF_WORKER_WAITING, /* gradients while waiting for the first model */
+	OLAF_WORKER_WAITING, /* gradients that came while waiting for the first
+			      * model */
 	OLAF_WORKER_WEIGHTS, OLAF_WORKER_MODELS, OLAF_WORKER_STALE,
 	OLAF_WORKER_IGNORED, OLAF_WORKER_COUNTS
 };
@@ -56,7 +57,7 @@ enum olaf_worker_count {
 /* A vector to send.  Weights may be sent for some of its ranges only. */
 struct olaf_worker_out {
 	struct update head;		/* header of all its packets */
-	bool all;	/* send all ranges; otherwise those without a model */
+	bool all; /* true: send all ranges; false: only those without a model */
 };
 
 struct olaf_worker {
@@ -65,7 +66,7 @@ struct olaf_worker {
 	struct worker_model model;
 	bool begun;			/* model.w has the initial weights */
 	bool paused;			/* nothing may be sent now */
-	bool stuck;	/* the worker ends: no usable model came */
+	bool stuck;	/* the worker ends because no usable model came */
 	uint32_t other_elements;	/* length of a model that did not fit;
 					 * 0: none */
 	uint32_t other_n;		/* packet length of a model that did not
@@ -73,10 +74,12 @@ struct olaf_worker {
 	uint16_t short_of;		/* slots of a queue on the path that has
 					 * fewer slots than a vector has ranges;
 					 * 0: none */
-	uint64_t given;	/* model.taken when the last result was given */
+	uint64_t given;	/* value of model.taken when the last result was
+			 * given */
 	uint64_t heard_ns;		/* when the last model came */
 	uint64_t ask_ns;		/* next time to send weights */
-	uint64_t asked;			/* weights sent since heard_ns */
+	uint64_t asked;			/* number of times that weights were
+					 * sent since heard_ns */
 	uint64_t n[OLAF_WORKER_COUNTS];
 };
 
@@ -107,18 +110,21 @@ static inline bool olaf_worker_next(struct olaf_worker *w, uint64_t now_ns,
 /* Return the next time at which olaf_worker_next() has work to do. */
 static inline uint64_t olaf_worker_due(const struct olaf_worker *w);
 
-/* Should this gradient be sent as an update?  draw is uniform in [0, 1). */
+/* Should this gradient be sent as an update?  `draw` is uniform in [0, 1). */
 static inline bool olaf_worker_offer(struct olaf_worker *w, float reward,
     uint64_t now_ns, double draw, struct olaf_worker_out *o);
 
 /*
- * Make the header of the packet for range r, with its first and n; false if
- * this range is not sent.
+ * Make the header of the packet for range r, including the fields `first` and
+ * `n`.  Returns false if this range is not sent.
  */
 static inline bool olaf_worker_packet(const struct olaf_worker *w,
     const struct olaf_worker_out *o, uint32_t r, struct update *u);
 
-/* Take a received packet.  True if it is a model for this worker. */
+/*
+ * Take a received packet.  Returns true if the packet is a model for this
+ * worker.
+ */
 static inline bool olaf_worker_take(struct olaf_worker *w,
     const struct update *u, uint64_t now_ns);
 
@@ -130,8 +136,8 @@ static inline struct stream_head olaf_worker_result(struct olaf_worker *w,
     uint64_t iteration);
 
 /*
- * Write the reason why the worker is stuck, to follow the name of the switch,
- * and return it.
+ * Write to `text` why the worker is stuck, and return `text`.  The caller
+ * prints it after the name of the switch.
  */
 static inline const char *olaf_worker_why(const struct olaf_worker *w,
     char text[OLAF_WORKER_WHY_BYTES]);

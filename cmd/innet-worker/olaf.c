@@ -1,9 +1,9 @@
 /*
  * olaf.c - one worker of an Olaf cluster
  *
- * olaf-worker.h makes the decisions; this file owns its clock, socket and
- * child.  The worker answers each gradient of the child at once with the newest
- * model.
+ * olaf-worker.h makes the decisions; this file owns the clock, the socket and
+ * the child.  The worker answers each gradient of the child at once with the
+ * newest model.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -41,14 +41,15 @@ struct olaf {
 	struct handshake_client handshake;
 	struct peer_check peer_check;
 	bool warned_short;
-	uint32_t floats;	/* floats in a packet that fits the path */
+	uint32_t floats; /* number of floats in a packet that fits the path */
 	uint8_t *negated;		/* the gradient that is sent, if the
 					 * child's gradients point down */
 	uint8_t *tagged;		/* buffer for tagged packets */
 	uint64_t n[COUNTS];
 	/* headers of prepared packets */
 	uint8_t head[UDPIO_RUN_MAX][UPDATE_MODEL_BYTES];
-	struct iovec piece[2 * UDPIO_RUN_MAX];	/* header and floats in turn */
+	struct iovec piece[2 * UDPIO_RUN_MAX]; /* header and floats of each
+					        * packet in turn */
 };
 
 /* Send the first n prepared packets. */
@@ -65,7 +66,8 @@ send_ready(struct olaf *w, int n)
 }
 
 /*
- * Copy the header and floats of prepared packet k to `tagged`, and add its tag.
+ * Copy the header and floats of prepared packet k to `tagged`, and add the tag
+ * of the packet.
  */
 static void
 add_tag(struct olaf *w, int k, struct iovec v[2], uint64_t now_ns)
@@ -82,7 +84,10 @@ add_tag(struct olaf *w, int k, struct iovec v[2], uint64_t now_ns)
 					    head};
 }
 
-/* Send the vector *o in packets of equal length, except the last. */
+/*
+ * Send the vector *o in packets.  All packets except the last have equal
+ * lengths.
+ */
 static void
 send_vector(struct olaf *w, struct olaf_worker_out *o, const uint8_t *vec)
 {
@@ -113,7 +118,7 @@ send_vector(struct olaf *w, struct olaf_worker_out *o, const uint8_t *vec)
 }
 
 /*
- * Allocate the model, split into packets that fit the path; the length of
+ * Allocate the model, split into packets that fit the path.  The length of
  * vectors is known now.
  */
 static void
@@ -138,8 +143,8 @@ make_model(struct olaf *w, uint32_t elements)
 
 /*
  * Determine the direction of the child's gradients.  An update points up,
- * because a server adds it.  False if the child and the user contradict each
- * other.
+ * because a server adds it.  Returns false if the child and the user contradict
+ * each other.
  */
 static bool
 find_direction(struct olaf *w)
@@ -157,7 +162,7 @@ find_direction(struct olaf *w)
 	return true;
 }
 
-/* Return the gradient, negated if needed so that it points up. */
+/* Return the gradient.  If it points down, negate it. */
 static const uint8_t *
 negate_gradient(struct olaf *w, const uint8_t *body)
 {
@@ -202,7 +207,10 @@ read_carrier(void *ctx, uint64_t now_ns)
 				return;
 			make_model(w, w->c.elements);
 			carrier_send_hello(&w->c, 1);
-			/* synthetic gradients start from zeros */
+			/*
+			 * with synthetic gradients, all initial weights are
+			 * zero
+			 */
 			if (w->cf->synthetic > 0)
 				olaf_worker_begin(&w->m, now_ns);
 			break;
@@ -216,7 +224,7 @@ read_carrier(void *ctx, uint64_t now_ns)
 	w->c.done |= w->c.last;
 }
 
-/* Handle a control message; false if it is not for this worker. */
+/* Handle a control message.  Returns false if it is not for this worker. */
 static bool
 take_control(struct olaf *w, const struct udpio_packet *p, uint64_t now_ns)
 {
@@ -234,7 +242,7 @@ take_control(struct olaf *w, const struct udpio_packet *p, uint64_t now_ns)
 	    news == CHANNEL_CLIENT_CHALLENGED;
 }
 
-/* Check the tag of a data packet, and count it if it is wrong. */
+/* Check the tag of a data packet, and count the packet if the tag is wrong. */
 static bool
 accepts_data(struct olaf *w, const struct udpio_packet *p)
 {

@@ -10,10 +10,10 @@
 
 #include "cmd/innet-worker/peer-check.h"
 
-#define FIRST_NS 250000000u	/* first request: time without a model */
-#define AGAIN_NS 1000000000u	/* between two requests */
-#define REPORT_NS 1000000000u	/* first line: time without a model */
-#define REPORT_AGAIN_NS 10000000000u	/* between two lines */
+#define FIRST_NS 250000000u /* time without a model before the first request */
+#define AGAIN_NS 1000000000u	/* time between two requests */
+#define REPORT_NS 1000000000u	/* time without a model before the first line */
+#define REPORT_AGAIN_NS 10000000000u	/* time between two lines */
 
 /* Read the peer's counters. */
 static void

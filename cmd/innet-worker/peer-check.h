@@ -3,9 +3,9 @@
  *
  * After 250 ms without a model, a worker of program olaf asks the switch or
  * server for its counters (Stats, innet-wire(5)).  The answer shows whether a
- * switch or server is running and what it lacks.  After one second without a
- * model, and every ten seconds after that, the worker prints what it is waiting
- * for.
+ * switch or server is running and what is missing there.  After one second
+ * without a model, and every ten seconds after that, the worker prints what it
+ * is waiting for.
  */
 #ifndef INNET_WORKER_PEER_CHECK_H
 #define INNET_WORKER_PEER_CHECK_H
@@ -39,21 +39,22 @@ struct peer_check {
 
 /*
  * Handle the control message c, which channel_client_receive() classified as
- * `news`.  True if it answers a request of this check.
+ * `news`.  Returns true if the message answers a request of this check.
  */
 bool peer_check_receive(struct peer_check *q, enum channel_client_news news,
     const struct control *c);
 
 /*
- * If no model has come since heard_ns, request counters and report.  False if
- * no model will ever come because the peer runs another program; that is
- * printed.
+ * If no model has come since heard_ns, request counters and report.  If no
+ * model will ever come because the peer runs another program, prints this and
+ * returns false.
  */
 bool peer_check_run(struct peer_check *q, struct carrier *c, uint64_t heard_ns,
     uint64_t now_ns);
 
 /*
- * Write why no model may have come, to follow another sentence, and return it.
+ * Write to `words` why no model may have come, and return `words`.  The caller
+ * prints it after another sentence.
  */
 const char *peer_check_explain(const struct peer_check *q,
     char words[PEER_CHECK_TEXT_BYTES]);

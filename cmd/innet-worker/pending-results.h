@@ -34,7 +34,7 @@ struct pending_results {
 	float *spare;			/* vector of the result taken last */
 };
 
-/* Initialize the queue for vectors of `elements` elements. */
+/* Initialize a queue for vectors of `elements` elements each. */
 static inline void
 pending_results_init(struct pending_results *h, uint32_t elements)
 {
@@ -55,7 +55,7 @@ pending_results_free(struct pending_results *h)
 	free(h->spare);
 }
 
-/* Return how many results wait. */
+/* Return the number of results that wait. */
 static inline uint32_t
 pending_results_count(const struct pending_results *h)
 {
@@ -70,8 +70,8 @@ pending_results_are_full(const struct pending_results *h)
 }
 
 /*
- * Queue *r with its vector, and return another vector in exchange.  The queue
- * must have room.  Exits 1 if out of memory.
+ * Append *r with its vector to the queue, and return another vector in
+ * exchange.  The queue must have room.  Exits with status 1 if out of memory.
  */
 static inline float *
 pending_results_put(struct pending_results *h, const struct pending_result *r)

@@ -9,8 +9,8 @@
 
 #include "cmd/innet-worker/stall-report.h"
 
-#define FIRST_NS 1000000000u	/* length of a wait that is reported */
-#define AGAIN_NS 10000000000u	/* between reports */
+#define FIRST_NS 1000000000u	/* length of a wait before the first report */
+#define AGAIN_NS 10000000000u	/* time between two reports */
 #define ANSWER_NS 200000000u	/* time to wait for the answer to Members */
 
 enum { NAME_BYTES = 128 };
@@ -86,7 +86,7 @@ append_gone(const cJSON *m, char *text, size_t at)
 	    name, read_seconds(m, "gone_ms"), read_seconds(m, "last_heard_ms"));
 }
 
-/* Write which members left, if fewer remain than a sum needs. */
+/* Write which members left, if fewer members remain than a sum needs. */
 static void
 append_too_few(const cJSON *json, double h, char *text)
 {
@@ -127,7 +127,7 @@ stall_report_members(const struct sync_worker *l, char text[STALL_REPORT_BYTES])
 
 /*
  * Is a report due on the wait that began at since_ns (0: no wait)?  The first
- * is due first_ns after the beginning.
+ * report is due first_ns after the beginning of the wait.
  */
 static bool
 is_due(struct stall_report *m, uint64_t since_ns, uint64_t first_ns,
@@ -200,7 +200,7 @@ stall_report_result(struct stall_report *m, const char *switch_name,
 		return;
 	}
 	stall_report_members(l, text);
-	l->asking = false;	/* request the members again before the end */
+	l->asking = false;	/* allow the next request for the members */
 	warnx("%s: job %u: no result of iteration %" PRIu32 " for %.1f s%s",
 	    switch_name, l->in.cf.job, l->t, (double)(now_ns - m->since_ns) /
 	    1e9, text);

@@ -18,11 +18,12 @@ enum { STALL_REPORT_BYTES = 256 };
 struct stall_report {
 	uint64_t since_ns;		/* start of the wait; 0: none */
 	uint64_t report_ns;		/* time of the next report */
-	bool asked;	/* members were requested for that report */
+	bool asked;	/* the members were requested for the next report */
 };
 
 /*
- * Write which members are missing, to follow a sentence; "" if none is missing.
+ * Write to `text` which members are missing, or "" if none is missing.  The
+ * caller prints it after a sentence.
  */
 void stall_report_members(
     const struct sync_worker *l, char text[STALL_REPORT_BYTES]);
@@ -32,8 +33,8 @@ void stall_report_join(struct stall_report *m, const char *switch_name,
     const struct membership *in, uint64_t now_ns);
 
 /*
- * Report the same, or that no result has come.  A result usually takes
- * usual_ns.
+ * Report one of the problems of stall_report_join(), or that no result has
+ * come.  A result usually takes usual_ns.
  */
 void stall_report_result(struct stall_report *m, const char *switch_name,
     struct sync_worker *l, uint64_t usual_ns, uint64_t now_ns);

@@ -6,7 +6,7 @@
 /*
  * Find the place of the next results.  They arrive in order, so they belong to
  * the first gap.  The place is not used if each result has a tag to check, or
- * if an iteration is repeated whose result has already arrived.
+ * if the worker repeats an iteration whose result has already arrived.
  */
 bool
 sync_find_place(void *ctx, struct udp_scatter *l)

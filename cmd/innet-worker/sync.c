@@ -1,10 +1,10 @@
 /*
  * sync.c - one worker of a synchronous job: iSwitch, sections 3.3 and 3.4
  *
- * iswitch/sync-worker.h makes the decisions; this file owns its clock, socket
- * and vectors.  Results are received directly into the vector that the child
- * gets.  Gradients are sent directly from the vector that came from the child;
- * one call sends a run of segments.
+ * iswitch/sync-worker.h makes the decisions; this file owns the clock, the
+ * socket and the vectors.  Results are received directly into the vector that
+ * the child gets.  Gradients are sent directly from the vector that came from
+ * the child; one call sends a run of segments.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -37,7 +37,10 @@ static const char *const step_name[SYNC_WORKER_COUNTS] = {
 	"probes_sent", "states", "nacks"
 };
 
-/* Allocate a vector and touch all its pages.  Exits 1 if out of memory. */
+/*
+ * Allocate a vector and touch all its pages.  Exits with status 1 if out of
+ * memory.
+ */
 static float *
 allocate_vector(uint32_t elements)
 {
@@ -86,7 +89,9 @@ join_job(struct sync *w, uint64_t next, uint32_t crc, uint32_t xid,
 	sync_worker_init(&w->l, &in, &l, now_ns);
 }
 
-/* Join the job; the length of vectors and the first iteration are known now. */
+/*
+ * Join the job.  The length of vectors and the first iteration are known now.
+ */
 static void
 begin_job(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
 {
@@ -103,8 +108,8 @@ begin_job(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
 }
 
 /*
- * Send n prepared segments.  Returns how many are finished; the socket had no
- * room for the others, which must be sent again.
+ * Send n prepared segments.  Returns the number of segments that are finished.
+ * The socket had no room for the others, which must be sent again.
  */
 static int
 send_ready(struct sync *w, int n)
@@ -381,7 +386,10 @@ process_results(void *ctx, uint64_t now_ns)
 	read_carrier(w, now_ns);
 }
 
-/* Fetch a state if the worker has ended and the state of another would help. */
+/*
+ * Fetch a state if the worker has ended and the state of another worker would
+ * help.
+ */
 static bool
 start_fetch(struct sync *w, uint64_t now_ns)
 {

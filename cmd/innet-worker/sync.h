@@ -28,28 +28,32 @@ struct sync {
 	struct control_io control;
 	/* results that the child has not received yet */
 	struct pending_results pending_results;
-	uint64_t given;	/* results that the child has received */
-	uint64_t left;	/* synthetic gradients left; 0: no limit */
-	uint64_t based;	/* `given` when its current gradient was taken */
+	uint64_t given;	/* number of results that the child has received */
+	uint64_t left;	/* number of synthetic gradients left; 0: no limit */
+	uint64_t based;	/* value of `given` when the child's current gradient
+			 * was taken */
 	struct stall_report stall;
 	struct state_transfer transfer;
-	bool has_state;	/* a fetched state, which the child gets next */
-	bool skips_outdated;		/* gradients from weights before that
-					 * state may still arrive */
+	bool has_state;	/* a state was fetched, and the child gets it next */
+	bool skips_outdated;		/* gradients from weights older than the
+					 * fetched state may still arrive */
 	bool begun;			/* l is initialised */
 	bool greeted;
 	bool pending;			/* a gradient waits for its result */
-	struct durations rounds;	/* first segment to last result */
+	struct durations rounds;	/* times from the first segment sent to
+					 * the last result received */
 	uint64_t n[COUNTS];
 	uint32_t place_t, place;	/* all segments of iteration place_t
-					 * before this one have arrived */
+					 * before segment `place` have
+					 * arrived */
 	uint8_t head[UDPIO_RUN_MAX][SEG_HEADER_BYTES + SEG_TAG_BYTES];
-	struct iovec piece[2 * UDPIO_RUN_MAX];	/* header and floats in turn */
+	struct iovec piece[2 * UDPIO_RUN_MAX]; /* header and floats of each
+					        * segment in turn */
 };
 
 /*
- * Find the place of the results that come next; false if it is not known.  ctx
- * points to a struct sync.
+ * Find the place of the results that come next.  Returns false if it is not
+ * known.  ctx points to a struct sync.
  */
 bool sync_find_place(void *ctx, struct udp_scatter *l);
 

@@ -21,7 +21,7 @@
 #include "common/net/udp-io.h"
 #include "common/wire/addr.h"
 
-/* Return the index of the interface that has an IPv6 address, or 0. */
+/* Return the index of the interface that has the IPv6 address `local`, or 0. */
 static inline unsigned
 udp_multicast_interface(const union addr *local)
 {

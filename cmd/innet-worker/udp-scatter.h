@@ -2,8 +2,8 @@
  * udp-scatter.h - receive a run of datagrams with their bodies side by side
  *
  * A vector arrives in datagrams, each with a header.  If the caller knows which
- * parts come next, the kernel can separate the headers and write the bodies
- * where they belong.  Then no copy is needed.
+ * parts come next, the kernel can separate the headers and write the bodies to
+ * the places where they belong.  Then no copy is needed.
  *
  *	n = udp_scatter_recv(u, &place);	(into u->got[0])
  *	if (udp_scatter_fits(&u->got[0], &place) && headers are as expected)
@@ -31,17 +31,17 @@ enum {
 	UDP_SCATTER_PIECES = 2 * UDPIO_RUN_MAX + 1
 };
 
-/* The place where the next parts belong; borrowed. */
+/* The place where the next parts of the vector belong; borrowed. */
 struct udp_scatter {
 	uint8_t *body;
-	size_t bytes;	/* bytes of all parts that belong there */
-	uint32_t head_bytes;		/* bytes of a datagram's header */
-	uint32_t body_bytes;		/* bytes of a body, except the last */
+	size_t bytes;	/* number of bytes of all parts that belong there */
+	uint32_t head_bytes;		/* length of a datagram's header */
+	uint32_t body_bytes;	/* length of each body, except the last */
 };
 
 /*
- * Return the buffer for bytes that do not fit into the place; gathering uses
- * it, too.
+ * Return the buffer for bytes that do not fit into the place;
+ * udp_scatter_gather() uses it, too.
  */
 static inline uint8_t *
 udp_scatter_rest(const struct udpio *u)
@@ -50,8 +50,8 @@ udp_scatter_rest(const struct udpio *u)
 }
 
 /*
- * Fill v with headers and bodies in turn, then the rest.  Returns the number of
- * pieces.
+ * Fill v with headers and bodies in turn, then with the buffer for the rest.
+ * Returns the number of pieces.
  */
 static inline int
 udp_scatter_pieces(const struct udpio *u, const struct udp_scatter *l,
@@ -112,7 +112,8 @@ udp_scatter_head(const struct udpio_message *m, size_t k)
 }
 
 /*
- * Return the next datagram: p->data is only its header, and p->body its body.
+ * Return the next datagram: p->data is only the header, and p->body is the
+ * body.
  */
 static inline bool
 udp_scatter_next(const struct udpio_message *m, const struct udp_scatter *l,

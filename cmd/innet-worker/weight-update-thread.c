@@ -16,8 +16,8 @@
 #include "cmd/innet-worker/weight-update-thread.h"
 
 enum {
-	BATCHES = 16,	/* batches received before other work is done */
-	ROOM_NS = 1000000		/* time for a full link to drain */
+	BATCHES = 16, /* number of batches received before other work is done */
+	ROOM_NS = 1000000	/* time to wait until a full link has drained */
 };
 
 /* The actions that LGC can take now, as bits. */
@@ -44,7 +44,8 @@ clear_eventfd(int fd)
 }
 
 /*
- * If another worker requests our weights, offer them once all are of one round.
+ * If another worker requests our weights, offer them once all weights are of
+ * the same round.
  */
 static void
 offer_weights(struct weight_thread *l, uint64_t now_ns)
@@ -188,8 +189,8 @@ notify_if_possible(struct weight_thread *l, uint64_t now_ns)
 }
 
 /*
- * Join with the weights w, which are those before round `first`.  False if out
- * of memory.
+ * Join with the weights w, which are those before round `first`.  Returns false
+ * if out of memory.
  */
 static bool
 join_job(struct weight_thread *l, const uint8_t *w, uint64_t first,
@@ -260,8 +261,8 @@ join_with_state(struct weight_thread *l)
 
 /*
  * Start the job again with our weights.  This happens if the switch was
- * restarted, no worker has a state to give, and the others are in the same
- * round.  If pushes of the last rounds are missing, all workers lose them,
+ * restarted, no worker has a state to give, and all other workers are in the
+ * same round.  If pushes of the last rounds are missing, all workers lose them,
  * because all continue with our weights.
  */
 static void
@@ -349,8 +350,8 @@ report_rounds(struct weight_thread *l, bool last)
 }
 
 /*
- * Fetch a state if the worker cannot continue and the state of another would
- * help.
+ * Fetch a state if the worker cannot continue and the state of another worker
+ * would help.
  */
 static bool
 start_fetch(struct weight_thread *l)
@@ -370,7 +371,7 @@ is_over(struct weight_thread *l)
 	char why[ASYNC_WORKER_WHY_BYTES];
 
 	if (l->transfer.fetching && !l->failed) {
-		l->over = l->leave;	/* we are not a member now */
+		l->over = l->leave;	/* at this point, we are not a member */
 		return l->over;
 	}
 	if (l->leave)

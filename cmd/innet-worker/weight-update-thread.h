@@ -2,11 +2,11 @@
  * weight-update-thread.h - the thread that keeps the weights: LWU (local weight
  * update) in iSwitch's Algorithm 1
  *
- * iswitch/async-worker.h makes the decisions; this thread owns its clock,
- * socket and lock.  The thread holds the lock of all shared data, including the
- * socket, except while it sleeps.  The other thread (LGC, local gradient
+ * iswitch/async-worker.h makes the decisions; this thread owns the clock, the
+ * socket and the lock.  The thread holds the lock of all shared data, including
+ * the socket, except while it sleeps.  The other thread (LGC, local gradient
  * computing) reads and commits between weight_thread_lock() and
- * weight_thread_unlock().  It holds the lock no longer than one copy of the
+ * weight_thread_unlock().  LGC holds the lock no longer than one copy of the
  * weights takes.  Each thread wakes the other through an eventfd.
  */
 #ifndef INNET_WORKER_WEIGHT_UPDATE_THREAD_H
@@ -38,10 +38,10 @@ struct weight_thread {
 	const struct worker_conf *cf;
 	uint64_t mtu;
 	uint32_t elements;
-	bool ascend;	/* add gradients instead of subtracting */
+	bool ascend;	/* add gradients instead of subtracting them */
 	pthread_t thread;
 	int wake_fd, notify_fd; /* eventfds that wake the thread, and LGC */
-	atomic_uint lock_waiters;	/* threads that wait for the lock */
+	atomic_uint lock_waiters; /* number of threads that wait for the lock */
 
 	pthread_mutex_t lock;		/* protects the following fields */
 	struct udpio *u;
@@ -52,26 +52,29 @@ struct weight_thread {
 	bool was_member;   /* has been a member of the job with these weights */
 	uint8_t *gradient; /* the committed gradient; owned */
 	bool leave, over, failed;
-	unsigned possible; /* what LGC could do at the last check */
+	unsigned possible; /* the actions that LGC could take at the last
+			    * check */
 	int64_t reported_round;	/* next round whose CRC may be printed */
 	uint64_t n[WEIGHT_THREAD_COUNTS];
 	struct durations rounds; /* times from a commit to the next round */
 	uint64_t committed_ns;		/* time of a commit since the last
 					 * round; 0: none */
 	uint8_t head[UDPIO_RUN_MAX][SEG_HEADER_BYTES + SEG_TAG_BYTES];
-	struct iovec piece[2 * UDPIO_RUN_MAX];	/* header and floats in turn */
+	struct iovec piece[2 * UDPIO_RUN_MAX]; /* header and floats of each
+					        * segment in turn */
 };
 
 /*
- * Start the thread with the weights before round `first`.  Exits 1 on failure.
+ * Start the thread with the weights before round `first`.  Exits with status 1
+ * on failure.
  */
 void weight_thread_start(struct weight_thread *l, const struct worker_conf *cf,
     struct udpio *u, struct udp_transmit *out, uint64_t mtu, uint32_t elements,
     const uint8_t *w, uint64_t first, bool ascend);
 
 /*
- * Leave the job and end the thread.  Returns false if it failed and printed
- * why.
+ * Leave the job and end the thread.  Returns false if the thread has failed and
+ * has printed why.
  */
 bool weight_thread_stop(struct weight_thread *l);
 
@@ -83,7 +86,10 @@ void weight_thread_lock(struct weight_thread *l);
 /* Release the lock. */
 void weight_thread_unlock(struct weight_thread *l);
 
-/* Clear the thread's notification; call this before looking at its state. */
+/*
+ * Clear the notification of the thread.  Call this before you read the state of
+ * the thread.
+ */
 void weight_thread_clear_notice(struct weight_thread *l);
 
 /* Can a gradient be committed now?  The caller must hold the lock. */

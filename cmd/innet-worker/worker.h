@@ -34,8 +34,9 @@ enum {
 /* Settings of a DLP session. */
 struct worker_dlp {
 	bool median;	/* the aggregator sends the median, not the mean */
-	bool leads, resets;	/* send CONFIGURE; send RESET before it */
-	struct dlp_session session;	/* what to configure if it leads */
+	bool leads, resets; /* send CONFIGURE; send RESET before CONFIGURE */
+	struct dlp_session session;	/* the session to configure if `leads`
+					 * is true */
 };
 
 struct worker_conf {
@@ -44,18 +45,20 @@ struct worker_conf {
 	const char *to_name;		/* as the user wrote it */
 	uint16_t job, cluster;
 	uint32_t worker;
-	uint32_t floats;	/* floats in a segment; 0: the job's value */
-	uint32_t window;		/* segments in flight; 0: automatic */
+	uint32_t floats;	/* number of floats in a segment; 0: the value
+				 * of the job */
+	uint32_t window;	/* number of segments in flight; 0: automatic */
 	uint32_t check;	/* check the sums of N workers; 0: do not check */
 	const struct key *key;		/* key of control messages */
-	struct key_change *key_change;	/* of that key */
+	struct key_change *key_change;	/* change of that key */
 	enum tag_auth auth;
 	double gamma;	/* the learning rate of an asynchronous job */
 	enum stream_direction direction; /* direction of gradients, if the user
 					  * gave it */
 	uint64_t staleness;	/* limit in rounds; staler gradients are
 				 * discarded */
-	uint64_t pace_bps;		/* bits/s of vectors; 0: no limit */
+	uint64_t pace_bps;		/* rate at which vectors are sent, in
+					 * bits/s; 0: no limit */
 	uint64_t every;	/* N: print the CRC of every N-th round */
 	struct worker_dlp dlp;
 	enum txctl_kind control;
@@ -66,12 +69,13 @@ struct worker_conf {
 					 * the worker fails */
 	uint64_t duration_ns;		/* TIMER_NEVER: until the child ends */
 	uint64_t count;			/* number of gradients; 0: no limit */
-	uint32_t synthetic; /* elements of synthetic vectors; 0: run a child */
+	uint32_t synthetic; /* number of elements of synthetic vectors; 0: run a
+			     * child */
 	uint64_t interval_ns;		/* time between synthetic gradients */
 	uint64_t jitter_ns;
 	struct rng rng;
 	struct impair impair;		/* faults of sent packets */
-	char **argv;			/* the child, NULL-terminated */
+	char **argv;	/* the command line of the child, NULL-terminated */
 	struct pcapio_out *capture;	/* capture of all packets, or NULL */
 	volatile sig_atomic_t *stop, *summarize, *hup;
 	const sigset_t *wait_mask;
@@ -130,7 +134,7 @@ worker_tos(const struct worker_conf *cf)
 	return worker_tags_data(cf) ? SEG_TAGGED_TOS : SEG_TOS;
 }
 
-/* Does the result p have the agreed form and a correct tag? */
+/* Does the result in p have the agreed form and a correct tag? */
 static inline bool
 worker_accepts_result(const struct worker_conf *cf, struct segment_tag *tags,
     uint8_t tos, const struct udpio_packet *p)
@@ -156,7 +160,7 @@ struct worker_mode {
 	const char *port;	/* default port of --switch; NULL: 46638 */
 	uint32_t elements_max;		/* limit on a vector's length; 0: the
 					 * stream's limit */
-	bool no_cluster;		/* its workers belong to no cluster */
+	bool no_cluster; /* the workers of this mode belong to no cluster */
 };
 
 /* Return the limit on the elements of a vector. */
