@@ -594,7 +594,8 @@ main(int argc, char *argv[])
 
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
-	signal(SIGPIPE, SIG_IGN);	/* let writes to a closed pipe fail */
+	signal(SIGPIPE, SIG_IGN);	/* let a write to a closed pipe fail
+					 * instead of ending the program */
 	rc = generate(&cf);
 	if (stopped) {	/* the output is complete, so end by the signal */
 		signal(stopped, SIG_DFL);

@@ -39,8 +39,9 @@ struct writer {
 	struct pcapio_out out;
 	struct rng rng;			/* of gradients and rewards */
 	struct rng regular_rng;
-	struct writer_shape whole, last; /* all packets of an update except the
-					  * last; the last packet */
+	struct writer_shape whole, last; /* headers of all packets of an update
+					  * except the last; headers of the last
+					  * packet */
 	uint32_t packets;		/* number of packets in an update */
 	uint32_t head_bytes;
 	uint8_t *pool;			/* float32 values; owned */
