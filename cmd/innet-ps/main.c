@@ -171,7 +171,7 @@ has_model(const struct server *s)
 
 /*
  * Save the weights at the end.  Before the end, save them if they have changed
- * and the time of --save-every has passed.
+ * and the last save is at least --save-every ago.
  */
 static int
 save_weights(void *ctx, uint64_t now_ns, bool last)

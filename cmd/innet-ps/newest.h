@@ -1,10 +1,10 @@
 /*
  * newest.h - the sequence number of the last update of each worker and range
  *
- * A network can deliver an update twice or late.  A server that applied it
- * again would learn from it twice.  Therefore the server stores the sequence
- * number of the last update for each worker, cluster and range.  It ignores an
- * update that is not newer (serial number arithmetic of 32 bits).
+ * A network can deliver an update twice or late.  A server that applied such an
+ * update again would learn from it twice.  Therefore the server stores the
+ * sequence number of the last update for each worker, cluster and range.  It
+ * ignores an update that is not newer (serial number arithmetic of 32 bits).
  *
  * A worker that restarts counts from 0 again.  It sends its weights first, and
  * they lower the stored sequence number.  The server ignores weights if their
@@ -93,7 +93,8 @@ newest_note(struct newest *n, const struct update *u)
 }
 
 /*
- * Record the weights u.  After them, the worker may count from a lower number.
+ * Record the weights u.  After these weights, the worker may count from a lower
+ * number.
  */
 static inline void
 newest_restart(struct newest *n, const struct update *u)
