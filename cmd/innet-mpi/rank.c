@@ -27,7 +27,7 @@
 
 #include "cmd/innet-mpi/rank.h"
 
-#define CHILD_END_NS 5000000000u	/* time that a child has to end */
+#define CHILD_END_NS 5000000000u /* longest time that a child may take to end */
 
 /* marks that follow the elements; the sum of a mark is a number of ranks */
 enum { GOING, FAILED, MARKS };
