@@ -40,7 +40,7 @@ bool control_send(struct control_io *, uint8_t *msg, size_t len);
 void control_send_transfer(struct state_transfer *h, struct control_io *v,
     struct membership *in, uint64_t now_ns);
 
-/* Print whether a state was fetched, or why not. */
+/* Print that a state was fetched, or why no state was fetched. */
 void control_report_transfer(
     const struct state_transfer *h, const struct worker_conf *cf);
 

@@ -137,7 +137,7 @@ static inline struct stream_head olaf_worker_result(struct olaf_worker *w,
 
 /*
  * Write to `text` why the worker is stuck, and return `text`.  The caller
- * prints it after the name of the switch.
+ * prints the text after the name of the switch.
  */
 static inline const char *olaf_worker_why(const struct olaf_worker *w,
     char text[OLAF_WORKER_WHY_BYTES]);

@@ -162,7 +162,7 @@ find_direction(struct olaf *w)
 	return true;
 }
 
-/* Return the gradient.  If it points down, negate it. */
+/* Return the gradient, negated if the child's gradients point down. */
 static const uint8_t *
 negate_gradient(struct olaf *w, const uint8_t *body)
 {

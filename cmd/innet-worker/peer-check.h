@@ -53,8 +53,8 @@ bool peer_check_run(struct peer_check *q, struct carrier *c, uint64_t heard_ns,
     uint64_t now_ns);
 
 /*
- * Write to `words` why no model may have come, and return `words`.  The caller
- * prints it after another sentence.
+ * Write to `words` why no model may have come, and return `words`.  The text is
+ * "" or begins with "; ", because the caller appends it to a message.
  */
 const char *peer_check_explain(const struct peer_check *q,
     char words[PEER_CHECK_TEXT_BYTES]);

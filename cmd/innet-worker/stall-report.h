@@ -23,7 +23,7 @@ struct stall_report {
 
 /*
  * Write to `text` which members are missing, or "" if none is missing.  The
- * caller prints it after a sentence.
+ * caller appends the text to a message.
  */
 void stall_report_members(
     const struct sync_worker *l, char text[STALL_REPORT_BYTES]);

@@ -371,7 +371,8 @@ is_over(struct weight_thread *l)
 	char why[ASYNC_WORKER_WHY_BYTES];
 
 	if (l->transfer.fetching && !l->failed) {
-		l->over = l->leave;	/* at this point, we are not a member */
+		l->over = l->leave;	/* a worker that fetches a state is not
+					 * a member */
 		return l->over;
 	}
 	if (l->leave)
