@@ -49,7 +49,7 @@ get_scope(const struct ctl_options *options)
 
 /*
  * Store the numbers of the peer's jobs, at most PROMETHEUS_JOBS_MAX, in job[],
- * and return their number.
+ * and return the number of jobs stored.
  */
 static size_t
 job_numbers(struct ask *a, const cJSON *jobs, uint16_t *job)

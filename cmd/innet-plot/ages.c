@@ -76,8 +76,8 @@ append_tooth(struct aom *to, uint64_t lo_ns, uint64_t hi_ns)
 }
 
 /*
- * Append the ages of `a` from time `from` to time `end` to `to`.  r is the
- * current position in `a`.
+ * Copy the ages of `a` between the times `from` and `end` to the end of `to`.
+ * r is the current position in `a`.
  */
 static void
 cut_stretch(struct aom *to, const struct aom *a, struct reader *r,

@@ -26,7 +26,7 @@ struct table {
 	unsigned long line;
 	char field[TABLE_COLUMNS][TABLE_FIELD_BYTES]; /* fields of the current
 						       * row */
-	int place[TABLE_COLUMNS];	/* the column of each name, or -1 */
+	int place[TABLE_COLUMNS]; /* index of the column of each name, or -1 */
 	int column;			/* column of the next field */
 	int wide;			/* number of columns in line 1 */
 };

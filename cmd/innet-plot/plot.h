@@ -21,8 +21,8 @@ enum spread { SPREAD_SD, SPREAD_RANGE };
 
 struct curve {
 	char *label;		/* owned */
-	char *name;		/* short label at the end; owned, or NULL */
-	double (*at)[2];	/* x and y, owned */
+	char *name; /* short label at the end of the curve; owned, or NULL */
+	double (*at)[2];	/* x and y of each point; owned */
 	double (*band)[2];	/* lower and upper end of the band at each
 				 * point; bars: the error and 0; owned, or
 				 * NULL */
@@ -92,7 +92,7 @@ struct figure {
 	struct wire *wire;
 	size_t nodes, wires;
 	double wide, deep;	/* topology: number of places across and down */
-	int rc;			/* 1 if a file was damaged */
+	int rc;			/* exit status; 1 if a file was damaged */
 };
 
 /* Add an empty curve with a copy of the label; exit if memory runs out. */

@@ -36,7 +36,8 @@ struct trace_want {
 };
 
 struct trace_packet {
-	uint64_t deadline_ns;	/* time after the first packet of the trace */
+	uint64_t deadline_ns;	/* due time, relative to the first packet of the
+				 * trace */
 	uint64_t stamp_ns;	/* timestamp in the capture */
 	struct frame f;
 	/* f.payload_bytes bytes; valid until the next call */

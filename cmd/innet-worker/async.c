@@ -47,7 +47,7 @@ struct async {
 	uint64_t stale[WORKER_STALENESS_MAX + 1];
 };
 
-/* Join the job.  The length of vectors and the first weights are known now. */
+/* Join the job, once the length of vectors and the first weights are known. */
 static void
 begin_job(struct async *w, const uint8_t *weights, uint64_t first)
 {
@@ -218,7 +218,7 @@ print_summary(struct async *w)
 	carrier_summary(&w->c, name, n, k);
 }
 
-/* Print a summary if one was requested, and progress once a second. */
+/* Print a summary if one was requested, and print progress once a second. */
 static void
 check_second(struct async *w, uint64_t now_ns)
 {

@@ -83,7 +83,7 @@ struct carrier {
 	uint64_t end_ns;		/* end of --duration */
 	uint64_t next_ns;	/* time of the next synthetic gradient */
 	uint64_t child_heard_ns;	/* time of the child's last message */
-	uint64_t signals_ns;	/* when signals were last delivered */
+	uint64_t signals_ns;	/* time when signals were last delivered */
 	uint64_t ticked_ns, warned_ns;
 	uint64_t unreachable;	/* number of unreachable packets at the last
 				 * warning */
@@ -189,7 +189,10 @@ bool carrier_packet(struct carrier *c, struct udpio_packet *p);
 
 /* The callbacks of a mode; `ctx` is the argument that the mode chose. */
 struct carrier_callbacks {
-	/* Return when the mode has work to do, or TIMER_NEVER. */
+	/*
+	 * Return the next time at which the mode has work to do, or
+	 * TIMER_NEVER.
+	 */
 	uint64_t (*deadline_ns)(const void *ctx);
 	void (*receive)(void *ctx, const struct udpio_packet *p,
 	    uint64_t now_ns);

@@ -70,10 +70,7 @@ take_gradient(struct dlp_mode *w, const uint8_t *body, uint64_t now_ns)
 	dlp_worker_take_gradient(&w->m, now_ns);
 }
 
-/*
- * Send the hello with the settings of the session.  The settings are complete
- * now.
- */
+/* Send the hello with the settings of the session, once these are complete. */
 static void
 send_hello(struct dlp_mode *w)
 {

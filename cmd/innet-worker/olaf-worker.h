@@ -76,8 +76,8 @@ struct olaf_worker {
 					 * 0: none */
 	uint64_t given;	/* value of model.taken when the last result was
 			 * given */
-	uint64_t heard_ns;		/* when the last model came */
-	uint64_t ask_ns;		/* next time to send weights */
+	uint64_t heard_ns;		/* time when the last model came */
+	uint64_t ask_ns;		/* time when weights are sent next */
 	uint64_t asked;			/* number of times that weights were
 					 * sent since heard_ns */
 	uint64_t n[OLAF_WORKER_COUNTS];

@@ -118,8 +118,8 @@ send_vector(struct olaf *w, struct olaf_worker_out *o, const uint8_t *vec)
 }
 
 /*
- * Allocate the model, split into packets that fit the path.  The length of
- * vectors is known now.
+ * Allocate the model, once the length of vectors is known.  The model is split
+ * into packets that fit the path.
  */
 static void
 make_model(struct olaf *w, uint32_t elements)

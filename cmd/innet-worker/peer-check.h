@@ -26,7 +26,7 @@ struct peer_channel {
 struct peer_check {
 	struct peer_channel *peer;
 	const struct handshake_client *handshake;
-	uint64_t heard_ns;		/* when the last model came */
+	uint64_t heard_ns;		/* time when the last model came */
 	uint64_t ask_ns, report_ns;
 	uint32_t xid;			/* xid of the last Stats; 0: none */
 	bool answered;

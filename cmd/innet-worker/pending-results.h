@@ -1,9 +1,9 @@
 /*
  * pending-results.h - results that arrived while the child was busy
  *
- * This is a queue of whole vectors with a limited size.  While it is full, the
- * worker accepts no results, and the switch keeps them.  The struct owns its
- * memory; free it with pending_results_free().
+ * This is a queue of whole vectors with a limited size.  While the queue is
+ * full, the worker accepts no results, and the switch keeps them.  The struct
+ * owns its memory; free it with pending_results_free().
  */
 #ifndef INNET_WORKER_PENDING_RESULTS_H
 #define INNET_WORKER_PENDING_RESULTS_H

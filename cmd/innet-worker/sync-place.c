@@ -4,9 +4,10 @@
 #include "cmd/innet-worker/sync.h"
 
 /*
- * Find the place of the next results.  They arrive in order, so they belong to
- * the first gap.  The place is not used if each result has a tag to check, or
- * if the worker repeats an iteration whose result has already arrived.
+ * Find the place of the next results.  Results arrive in order, so the next
+ * results belong to the first gap in the vector.  The place is not used if each
+ * result has a tag to check, or if the worker repeats an iteration whose result
+ * has already arrived.
  */
 bool
 sync_find_place(void *ctx, struct udp_scatter *l)

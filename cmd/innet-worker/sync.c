@@ -90,7 +90,7 @@ join_job(struct sync *w, uint64_t next, uint32_t crc, uint32_t xid,
 }
 
 /*
- * Join the job.  The length of vectors and the first iteration are known now.
+ * Join the job, once the length of vectors and the first iteration are known.
  */
 static void
 begin_job(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
@@ -487,7 +487,7 @@ print_summary(struct sync *w)
 	carrier_summary(&w->c, name, n, k);
 }
 
-/* Print a summary if one was requested, and progress once a second. */
+/* Print a summary if one was requested, and print progress once a second. */
 static void
 check_second(struct sync *w, uint64_t now_ns)
 {

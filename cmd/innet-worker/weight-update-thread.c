@@ -419,7 +419,8 @@ wait_for_events(struct weight_thread *l, uint64_t deadline_ns)
 	ts = timer_to_timespec(timer_earlier(ns, TIMER_SECOND_NS));
 	pthread_mutex_unlock(&l->lock);
 	while (atomic_load(&l->lock_waiters) > 0)
-		sched_yield();	/* give the lock to LGC: a mutex is not fair */
+		sched_yield();	/* let LGC take the lock, because a mutex is not
+				 * fair */
 	n = ppoll(p, 3, &ts, NULL);
 	pthread_mutex_lock(&l->lock);
 	if (n <= 0)

@@ -581,8 +581,8 @@ inpath_receive_datagram(struct inpath *ip, uint32_t k)
 	n->whole = false;
 	n->one.payload_bytes = bytes;
 	if (p.frame != NULL && !trusted)
-		inpath_complete_frame(ip, &p);	/* needed to check its
-						 * checksums */
+		inpath_complete_frame(ip, &p); /* needed to check the checksums
+					        * of the datagram */
 	serve_advance_to_packet(&ip->serve, n->came_ns);
 	for (int c = plane_draw_copies(ip->pl); c > 0; c--) {
 		if (ip->serve.cf->ingress != NULL)

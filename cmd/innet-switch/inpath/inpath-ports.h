@@ -80,8 +80,8 @@ struct inpath_frame {
 	uint8_t each[INPATH_HEAD_MAX];	/* headers of every datagram but the
 					 * last */
 	bool whole; /* the current datagram has its headers in front of it */
-	uint8_t hidden[INPATH_HEAD_MAX];	/* bytes that these headers
-						 * overwrote */
+	uint8_t hidden[INPATH_HEAD_MAX]; /* bytes that the headers of the
+					  * current datagram overwrote */
 	bool changed;
 	uint8_t passes[INPATH_RUN_MAX];	/* number of copies to forward of each
 					 * datagram */
