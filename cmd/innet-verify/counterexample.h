@@ -32,7 +32,7 @@ struct planned_update {
 };
 
 struct schedule {
-	struct planned_update *row;	/* owned, in order of arrival */
+	struct planned_update *row;	/* updates in order of arrival; owned */
 	size_t n;
 };
 

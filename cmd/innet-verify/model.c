@@ -144,7 +144,7 @@ can_meet(const struct model *m, const struct model_update *y,
 {
 	const struct spec_cluster *c = &m->spec->cluster[x->c];
 
-	if (y->c == x->c)	/* both have the same offset */
+	if (y->c == x->c)	/* both updates have the same offset */
 		return y->k < x->k &&
 		    (x->k - y->k) * c->period_ns < within + c->jitter_ns;
 	return y->hi_ns + within > x->lo_ns && compare_arrivals(y, x) != NEVER;
@@ -194,9 +194,9 @@ hold_at_least(const struct model *m, const struct terms *l, uint64_t least)
 }
 
 /*
- * Add the slots that are occupied when x arrives.  The transmission of x would
- * begin when x has arrived and all these slots have departed.  Return a formula
- * that says that no slot is free.
+ * Add facts about the slots that are occupied when x arrives.  The transmission
+ * of x would begin when x has arrived and all these slots have departed.
+ * Return a formula that says that no slot is free.
  */
 static Z3_ast
 add_queue(struct model *m, struct model_update *x)
@@ -335,7 +335,9 @@ add_fate(struct model *m, struct model_update *x,
 		full = terms_named(m, is, "full", id, k, full);
 	if (waits != m->no)
 		waits = terms_named(m, is, "waits", id, k, waits);
-	/* the other facts imply this one, but it saves the solver many cases */
+	/*
+	 * the other facts imply this fact, but it saves the solver many cases
+	 */
 	terms_fact(m, Z3_mk_implies(m->z3, x->head, Z3_mk_le(m->z3, x->leaves,
 	    terms_plus(m, x->at, terms_ns(m, longest_wait(m->spec))))));
 	if (x->head != m->yes)
