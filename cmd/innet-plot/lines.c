@@ -24,8 +24,8 @@ struct sheet {
 	size_t rows;
 	int wide;
 	int x;
-	int error[TABLE_COLUMNS];	/* index of the column with its error
-					 * bars, or -1 */
+	int error[TABLE_COLUMNS];	/* index of the column with the error
+					 * bars of this column, or -1 */
 	bool key[TABLE_COLUMNS];	/* the column distinguishes curves */
 	bool varies[TABLE_COLUMNS];	/* the column has several values in this
 					 * file */

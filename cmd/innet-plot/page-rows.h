@@ -19,7 +19,7 @@ enum {
 	PAGE_ARMS = 24		/* curves in a picture */
 };
 
-/* The columns of the table: those of innet-aom and innet-sim. */
+/* The columns of the table: the columns that innet-aom and innet-sim print. */
 enum page_column {
 	PAGE_SENT, PAGE_RECEIVED, PAGE_MERGED, PAGE_LOST, PAGE_LOSS,
 	PAGE_MEAN, PAGE_P50, PAGE_P95, PAGE_P99, PAGE_MAX, PAGE_JAIN,

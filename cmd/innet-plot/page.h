@@ -12,7 +12,7 @@
  */
 int page_write(struct page *p, const char *path);
 
-/* Free all that the page owns. */
+/* Free everything that the page owns. */
 void page_free(struct page *p);
 
 #endif

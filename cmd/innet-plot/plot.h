@@ -81,9 +81,9 @@ struct figure {
 	struct curve *curve;
 	size_t n, room;
 	char **tick;		/* bars, lines: labels on the x axis; owned */
-	double *tick_at;	/* lines: x of each label, owned */
+	double *tick_at;	/* lines: x of each label; owned */
 	size_t ticks;
-	char *rows;		/* bars: name of the first column, owned */
+	char *rows;		/* bars: name of the first column; owned */
 	const char *over, *columns;	/* lines: names of the columns for x and
 					 * for y (or NULL) */
 	char *panel[PANELS];	/* lines: labels of the y axes; owned */
@@ -182,7 +182,8 @@ int figure_draw(const struct figure *fig, enum terminal as, const char *path);
 /*
  * Return the contents and the end tag of an svg element that shows fig; the
  * caller frees the text.  If gnuplot is missing or fails, print a message and
- * return NULL.  Set *missing to whether gnuplot is not installed.
+ * return NULL.  Set *missing to true if gnuplot is not installed, otherwise to
+ * false.
  */
 char *figure_svg(const struct figure *fig, bool *missing);
 

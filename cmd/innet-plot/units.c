@@ -1,4 +1,4 @@
-/* units.c - convert times to a suitable unit, which the axis names */
+/* units.c - convert times to a suitable unit, which the axis labels name */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
