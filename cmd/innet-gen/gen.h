@@ -28,8 +28,8 @@ struct conf {
 					 * in each cluster */
 	uint64_t count;			/* number of updates per worker */
 	uint64_t duration_ns;		/* UINT64_MAX: no limit */
-	uint64_t payload_bytes;		/* bytes of payload in an update's first
-					 * packet */
+	uint64_t payload_bytes;		/* number of payload bytes in an
+					 * update's first packet */
 	uint64_t elements;		/* number of floats in a vector */
 	uint64_t floats;		/* number of floats in a packet */
 	uint64_t mtu;
@@ -52,7 +52,7 @@ struct conf {
 	bool aligned, bare, quiet, verbose;
 	FILE *json;			/* stream of --json, or NULL */
 	const char *schedule;		/* path of a schedule, or NULL */
-	const char *table;		/* cluster table to write, or NULL */
+	const char *table; /* path of the cluster table to write, or NULL */
 	struct group group[GROUPS_MAX];
 	size_t groups;
 	const volatile sig_atomic_t *stop; /* signal that asked to stop, or 0 */

@@ -7,8 +7,9 @@
  * Join, every job is open, whatever the job's H is.  Then the first of
  * cf->count iterations begins, and a new iteration follows every --interval.
  * In each iteration, each worker is delayed by up to --jitter.  A vector leaves
- * its worker frame by frame at --port-rate, and the next vector leaves only
- * after it.  Workers do not wait for results, and the capture has no results.
+ * its worker frame by frame at --port-rate, and the next vector of the worker
+ * leaves only after this vector.  Workers do not wait for results, and the
+ * capture has no results.
  *
  * With --async, the workers have no common iterations.  Each worker pushes at
  * its own times (sources.h), and numbers its pushes as iterations.  The sums of

@@ -50,8 +50,8 @@ void source_schedule(const struct schedule *s, uint64_t again_ns,
     struct writer *w);
 
 /*
- * Write the table of --cluster-table for the clusters of s, or for those of cf
- * if s is NULL.  On failure, print an error and return false.
+ * Write the table of --cluster-table for the clusters of s, or for the clusters
+ * of cf if s is NULL.  On failure, print an error and return false.
  */
 bool source_table(const struct conf *cf, const struct schedule *s);
 

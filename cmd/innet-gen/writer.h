@@ -56,7 +56,8 @@ struct writer {
 	uint64_t updates, regulars;
 	uint64_t frame_bits;	/* number of bits in all frames of updates */
 	uint64_t total;	/* expected number of updates; 0: unknown */
-	uint64_t began_ns, shown_ns;	/* times for the progress line */
+	uint64_t began_ns, shown_ns;	/* start time; time of the last progress
+					 * line */
 	bool progress;
 	bool stamp_overflow;		/* a time was too late for pcap */
 };
