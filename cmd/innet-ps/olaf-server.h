@@ -4,8 +4,8 @@
  *
  * The server keeps the weights of each cluster.  The initial weights are those
  * of the worker that sends its weights first.  The server applies updates (see
- * olaf/server-rule.h).  It answers each update with the model of its range, to
- * the worker or to the whole cluster.
+ * olaf/server-rule.h).  It answers each update with the model of the update's
+ * range, and sends this answer to the worker or to the whole cluster.
  */
 #ifndef INNET_PS_OLAF_SERVER_H
 #define INNET_PS_OLAF_SERVER_H
