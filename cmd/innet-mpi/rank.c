@@ -4,7 +4,7 @@
  * During training, ranks communicate only with MPI_Allreduce.  Each vector ends
  * with two marks: whether the rank still trains, and whether it has failed.  A
  * rank that ends takes part in one more sum with its marks, and all ranks end
- * after it.
+ * after this sum.
  */
 #include <inttypes.h>
 #include <mpi.h>
