@@ -19,7 +19,7 @@ struct conf {
 	struct trace_want want;
 	double speed;			/* factor for the trace's pace */
 	uint64_t pps;			/* packets per second; 0: as captured */
-	uint64_t loops, count;		/* if count is 0, no limit */
+	uint64_t loops, count;		/* if `count` is 0, there is no limit */
 	uint64_t duration_ns;		/* TIMER_NEVER: no limit */
 	bool topspeed, stamp, offload, quiet, verbose, progress;
 	FILE *json;			/* output of --json, or NULL */

@@ -10,7 +10,8 @@
 
 #include "cmd/innet-replay/flows.h"
 
-enum { FLOW_RECEIVE_BYTES = 4096 };	/* for replies, which are never read */
+enum { FLOW_RECEIVE_BYTES = 4096 };	/* size of the buffer for replies, which
+					 * are never read */
 
 void
 flows_open(struct flows *s, const union addr *to, bool offload)

@@ -6,9 +6,9 @@
  * several packets of a flow are late, they are sent together.
  *
  * At top speed, packets are collected in a window.  The window is sent one
- * five-tuple after the other, in runs of packets with equal length.  This is
- * the fastest way for the kernel, and a receiver cannot see the order of
- * packets from different sockets.
+ * five-tuple after the other, in runs of packets with equal length.  The kernel
+ * sends fastest in this order, and a receiver cannot see the order of packets
+ * from different sockets.
  */
 #include "config.h"
 

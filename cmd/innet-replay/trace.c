@@ -216,7 +216,7 @@ compute_due(struct trace *t, uint64_t stamp_ns)
 	return t->base_ns + (stamp_ns - t->first_ns);
 }
 
-/* At the end of the file, open it again if another pass follows. */
+/* At the end of the file, open the file again if another pass follows. */
 static bool
 rewind_file(struct trace *t)
 {

@@ -40,7 +40,7 @@ struct trace_packet {
 				 * trace */
 	uint64_t stamp_ns;	/* timestamp in the capture */
 	struct frame f;
-	/* f.payload_bytes bytes; valid until the next call */
+	/* payload of f.payload_bytes bytes; valid until the next call */
 	const uint8_t *payload;
 	bool update;		/* an Olaf update, which has a creation time */
 };
