@@ -15,7 +15,8 @@ struct conf {
 	size_t ins;
 	const char *departures;
 	const char *multicast;		/* argument of --multicast, or NULL */
-	struct inpath_conf inpath; /* inpath.where is NULL if not in the path */
+	struct inpath_conf inpath; /* inpath.where is NULL if the switch is not
+				    * in the path */
 	bool regular;			/* --regular was given */
 	bool live;	/* the switch serves on sockets or in the path */
 	const char *trace_option; /* a given option that is only for captures,

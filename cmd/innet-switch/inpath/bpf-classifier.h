@@ -191,8 +191,8 @@ bpf_classifier_match_v6(
 
 /*
  * Emit code that checks whether the frame is to the switch's own Ethernet
- * address.  If it is not, the code jumps.  Stores the indexes of the two jumps
- * in `other`.
+ * address.  If the frame is to another address, the code jumps.  Stores the
+ * indexes of the two jumps in `other`.
  */
 static inline void
 bpf_classifier_match_own_mac(struct ebpf_code *c, int other[2])

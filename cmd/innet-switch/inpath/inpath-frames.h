@@ -137,7 +137,7 @@ inpath_find_egress(struct inpath *ip, const struct station *s)
 	    &ip->port[k] : NULL;
 }
 
-/* Send the datagrams of a post to a station by a port, as runs. */
+/* Send the datagrams of a post to a station through a port, as runs. */
 static inline void
 inpath_send_runs(struct inpath *ip, struct netport *port,
     const struct station *to, const struct frame_flow *flow,
@@ -229,7 +229,7 @@ inpath_group_mac(const union addr *group, uint8_t mac[6])
 	mac[3] &= 0x7f;
 }
 
-/* Send a run to a multicast group by one port. */
+/* Send a run to a multicast group through one port. */
 static inline void
 inpath_multicast_by(struct inpath *ip, struct netport *port,
     const union addr *group, const struct post *p, uint64_t now_ns)
@@ -428,8 +428,8 @@ static const struct plane_driver inpath_driver = {
 };
 
 /*
- * Learn the ports of the hosts from a frame, and find the port by which it
- * leaves; returns false if it must be dropped.
+ * Learn the ports of the hosts from a frame, and find the port by which the
+ * frame leaves.  Returns false if the frame must be dropped.
  */
 static inline bool
 inpath_locate_hosts(struct inpath *ip, const uint8_t *data)
@@ -460,7 +460,9 @@ inpath_locate_hosts(struct inpath *ip, const uint8_t *data)
 	return n->to != NULL || k == STATIONS_NOWHERE;
 }
 
-/* Send a frame unchanged by every port except the one it came from. */
+/*
+ * Send a frame unchanged through every port except the port where it arrived.
+ */
 static inline void
 inpath_flood_frame(struct inpath *ip, const struct netport_frame *f)
 {

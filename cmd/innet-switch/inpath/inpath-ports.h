@@ -1,11 +1,12 @@
 /*
  * inpath-ports.h - the interfaces at which a switch in the path takes frames
  *
- * With a bridge, these are its ports as the kernel reports them: the switch
- * joins a port that is added and leaves a port that is removed.  It learns
- * which host is behind which port from the kernel's table and from received
- * frames.  Two switches must not use the same port.  Each switch therefore
- * locks a port by a name that the kernel keeps while the process lives.
+ * With a bridge, these interfaces are the ports of the bridge, as the kernel
+ * reports them.  The switch joins a port that is added and leaves a port that
+ * is removed.  It learns which host is behind which port from the kernel's
+ * table and from received frames.  Two switches must not use the same port.
+ * Each switch therefore locks a port by a name that the kernel keeps while the
+ * process lives.
  *
  * For tools: the functions print errors, and exit with status 1 if an error
  * occurs while the path is opened.
@@ -77,7 +78,7 @@ struct inpath_frame {
 	union addr src, dst;
 	uint32_t seg_bytes, segs, seg;
 	const uint8_t *head;		/* headers of the run, as received */
-	uint8_t each[INPATH_HEAD_MAX];	/* headers of every datagram but the
+	uint8_t each[INPATH_HEAD_MAX];	/* headers of every datagram except the
 					 * last */
 	bool whole; /* the current datagram has its headers in front of it */
 	uint8_t hidden[INPATH_HEAD_MAX]; /* bytes that the headers of the
@@ -95,8 +96,8 @@ struct inpath {
 	const struct netport_kind *kind;
 	struct stations stations;
 	struct netport port[INPATH_PORTS]; /* a port whose fd is -1 is unused */
-	struct serve_source source;	/* how the loop of serve.h reads the
-					 * ports */
+	struct serve_source source;	/* functions with which the loop of
+					 * serve.h reads the ports */
 	struct port *other_port;	/* port of hosts that are behind no
 					 * interface */
 	struct netport_in in;
@@ -108,7 +109,7 @@ struct inpath {
 	uint8_t mac[6];
 	bool bridge_seen, filters_vlans, look, looked;
 	bool tagged;	/* updates between other hosts carry tags */
-	bool asked;	/* the kernel's table was read in this second */
+	bool asked;	/* the kernel's table was already read in this second */
 	uint64_t second_ns;
 	struct inpath_frame now;
 	uint64_t n[INPATH_COUNTS];
@@ -283,8 +284,8 @@ inpath_find_rate(const struct inpath *ip, const char *name)
 }
 
 /*
- * Return the plane's port for an interface.  If an interface was removed and
- * returns, it gets its old port.
+ * Return the plane's port for an interface.  If the interface was removed and
+ * has come back, it gets its old port.
  */
 static inline struct port *
 inpath_get_plane_port(struct inpath *ip, const struct netport *p)

@@ -131,7 +131,7 @@ inpath_receive(void *ctx)
 }
 
 /*
- * serve_source.stop_receiving: leave frames that arrive from now on to the
+ * serve_source.stop_receiving: from now on, leave arriving frames to the
  * kernel.
  */
 static inline void
@@ -386,7 +386,8 @@ inpath_close(struct inpath *ip)
 }
 
 /*
- * Add the share of regular traffic in the bytes that left by the port's queue.
+ * Add counters of the bytes that left through the port's queue, and the share
+ * of regular traffic in these bytes.
  */
 static inline void
 inpath_put_bytes(const struct port *p, struct counters *c)

@@ -68,7 +68,7 @@ struct netlink_link {
 	bool is_bridge, filters_vlans;
 	bool has_state;
 	uint8_t state;		/* state of a port (IEEE 802.1D) */
-	bool isolated;		/* sends nothing to other isolated ports */
+	bool isolated;	/* the port sends nothing to other isolated ports */
 };
 
 /*

@@ -30,7 +30,8 @@ enum {
 };
 
 /*
- * Load the program of a tap, which marks frames and sends them by an interface.
+ * Load the program of a tap, which marks frames and sends them through an
+ * interface.
  */
 static inline int
 netport_tap_load_program(uint32_t interface)

@@ -46,13 +46,14 @@ enum {
 	NETPORT_XDP_QUEUES = 64,
 	NETPORT_XDP_CHUNK = 4096, /* bytes of a chunk, which holds one frame */
 	NETPORT_XDP_GAP = 256, /* bytes before the frame: XDP_PACKET_HEADROOM */
-	/* limit of native drivers with pages of 4 kB */
+	/* largest MTU of native drivers with pages of 4 kB */
 	NETPORT_XDP_MTU = 3506,
 	NETPORT_XDP_COME = 2048, /* chunks of each queue for received frames */
 	NETPORT_XDP_LEAVE = 1024, /* chunks of the first queue for frames to
 				   * send */
 	NETPORT_XDP_KICKS = 64,
-	NETPORT_XDP_TRIES = 200	/* attempts to bind a socket, 1 ms apart */
+	NETPORT_XDP_TRIES = 200	/* number of attempts to bind a socket, 1 ms
+				 * apart */
 };
 
 /* A ring that this process shares with the kernel. */
@@ -294,7 +295,10 @@ netport_xdp_queue_open(struct netport_xdp_queue *q, uint32_t index,
 	return false;
 }
 
-/* Open the sockets of all queues, and p->fd, which waits for all of them. */
+/*
+ * Open the sockets of all queues, and p->fd, an epoll descriptor that waits for
+ * all of these sockets.
+ */
 static inline bool
 netport_xdp_open_queues(struct netport *p, struct netport_xdp *x)
 {

@@ -58,8 +58,8 @@ struct netport_xdp;
 struct netport_kind {
 	const char *name, *about;
 	/*
-	 * Take frames from now on; p->fd becomes readable.  Returns 0, or -1
-	 * with errno.
+	 * Start to take frames.  p->fd becomes readable when frames arrive.
+	 * Returns 0, or -1 with errno.
 	 */
 	int (*open)(struct netport *p, const struct bpf_classifier *s);
 	/* Receive frames into in->got without waiting; returns their number. */
@@ -110,7 +110,7 @@ struct netport {
 	struct egress_tap egress_tap;	/* open if regular traffic waits at this
 					 * port */
 	bool up, forwards, isolated;
-	bool seen;	/* seen in the last query of all ports */
+	bool seen;	/* the port was seen in the last query of all ports */
 	struct port *port;		/* port of the plane; borrowed */
 	/* captures of --taps, or NULL */
 	struct pcapio_out *ingress_capture, *egress_capture;
@@ -141,7 +141,7 @@ struct netport_in {
 	bool more;	/* the last call returned a full batch */
 };
 
-/* Frames that wait to be sent by one port. */
+/* Frames that wait to be sent through one port. */
 enum { NETPORT_OUT = 64, NETPORT_PIECES = 3 };
 
 struct netport_out {
