@@ -45,7 +45,7 @@ struct carrier_callbacks;
 struct carrier {
 	const struct worker_conf *cf;
 	struct udpio u;
-	struct udp_transmit out;	/* sends over u; used by modes */
+	struct udp_transmit out; /* sends packets over u; the modes use it */
 	int got, next;	/* number of messages received in u; index of the
 			 * current message */
 	size_t at;			/* offset in the current message */
@@ -174,8 +174,8 @@ bool carrier_summary_requested(struct carrier *c);
 bool carrier_wants_summary(const struct worker_conf *cf, int rc);
 
 /*
- * Print the summary: `counts` counters with their names, then those of the
- * socket.
+ * Print the summary: `counts` counters with their names, then the counters of
+ * the socket.
  */
 void carrier_summary(const struct carrier *c, const char *const *name,
     const uint64_t *n, size_t counts);

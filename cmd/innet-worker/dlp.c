@@ -20,7 +20,7 @@ enum count { SEND_FAILED, SENT, REPEATED, WRONG_STEP, COUNTS };
 
 enum { ALL = (int)DLP_WORKER_COUNTS + (int)COUNTS };
 
-/* Names of the counters of dlp/worker.h, then of those in this file. */
+/* Names of the counters of dlp/worker.h, then of the counters in this file. */
 static const char *const count_name[ALL] = {
 	"gradients", "results", "sessions", "saturated", "overflown", "ignored",
 	"send_failed", "sent", "repeated", "wrong_step"

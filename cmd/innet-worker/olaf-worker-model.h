@@ -1,10 +1,10 @@
 /*
  * olaf-worker-model.h - a worker's copy of the model, which arrives in ranges
  *
- * A vector that needs several packets is answered range by range.  Each range
- * has its own version, and the worker keeps the newest one (Olaf section 2.1).
- * Pure: the caller passes the time.  The struct owns its vector; free it with
- * worker_model_free().
+ * The server answers a vector of several packets range by range.  Each range
+ * has its own version, and the worker keeps the newest version of each range
+ * (Olaf section 2.1).  Pure: the caller passes the time.  The struct owns its
+ * vector; free it with worker_model_free().
  */
 #ifndef INNET_WORKER_OLAF_WORKER_MODEL_H
 #define INNET_WORKER_OLAF_WORKER_MODEL_H

@@ -247,9 +247,7 @@ olaf_worker_packet(const struct olaf_worker *w,
 	return true;
 }
 
-/*
- * Does a model have the length of our vectors and the same split into packets?
- */
+/* Does a model have the length and the packet length of our vectors? */
 static inline bool
 olaf_worker_fits(const struct olaf_worker *w, const struct update *u)
 {

@@ -26,7 +26,7 @@ enum count { PACKETS, SEND_FAILED, BAD_PROOF, REPLAYED, COUNTS };
 
 enum { ALL = (int)OLAF_WORKER_COUNTS + (int)COUNTS };
 
-/* Names of the counters of olaf-worker.h, then of those in this file. */
+/* Names of the counters of olaf-worker.h, then of the counters in this file. */
 static const char *const count_name[ALL] = {
 	"generated", "sent", "suppressed", "without_model", "weights_sent",
 	"models", "models_stale", "ignored", "packets_sent", "send_failed",

@@ -258,7 +258,7 @@ take_result(struct sync *w, uint64_t now_ns)
 
 /*
  * Take the child's gradient for the next iteration.  If results are waiting,
- * the gradient is too late and the child gets them instead.
+ * the gradient is too late and the child gets the results instead.
  */
 static void
 take_gradient(struct sync *w, const uint8_t *body, uint64_t now_ns)

@@ -189,8 +189,8 @@ notify_if_possible(struct weight_thread *l, uint64_t now_ns)
 }
 
 /*
- * Join with the weights w, which are those before round `first`.  Returns false
- * if out of memory.
+ * Join with w, the weights before round `first`.  Returns false if out of
+ * memory.
  */
 static bool
 join_job(struct weight_thread *l, const uint8_t *w, uint64_t first,

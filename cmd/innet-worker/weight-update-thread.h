@@ -40,7 +40,8 @@ struct weight_thread {
 	uint32_t elements;
 	bool ascend;	/* add gradients instead of subtracting them */
 	pthread_t thread;
-	int wake_fd, notify_fd; /* eventfds that wake the thread, and LGC */
+	int wake_fd, notify_fd; /* eventfd that wakes the thread; eventfd that
+				 * wakes LGC */
 	atomic_uint lock_waiters; /* number of threads that wait for the lock */
 
 	pthread_mutex_t lock;		/* protects the following fields */
@@ -49,7 +50,8 @@ struct weight_thread {
 	struct async_worker w;
 	struct state_transfer transfer;
 	struct control_io control;
-	bool was_member;   /* has been a member of the job with these weights */
+	bool was_member;   /* the worker has been a member of the job with these
+			    * weights */
 	uint8_t *gradient; /* the committed gradient; owned */
 	bool leave, over, failed;
 	unsigned possible; /* the actions that LGC could take at the last

@@ -42,7 +42,8 @@ struct worker_dlp {
 struct worker_conf {
 	const struct worker_mode *mode;
 	union addr to;			/* the switch or the server */
-	const char *to_name;		/* as the user wrote it */
+	const char *to_name;		/* name of the switch or server, as the
+					 * user wrote it */
 	uint16_t job, cluster;
 	uint32_t worker;
 	uint32_t floats;	/* number of floats in a segment; 0: the value
@@ -63,11 +64,12 @@ struct worker_conf {
 	struct worker_dlp dlp;
 	enum txctl_kind control;
 	uint64_t threshold_ns;
-	uint64_t mtu;			/* 0: use the path's MTU */
+	uint64_t mtu;			/* MTU; 0: use the MTU of the path */
 	uint64_t give_up_ns;	/* fail after this time without an answer */
 	uint64_t silence_ns;		/* longest silence of the child before
 					 * the worker fails */
-	uint64_t duration_ns;		/* TIMER_NEVER: until the child ends */
+	uint64_t duration_ns;		/* longest duration; TIMER_NEVER: until
+					 * the child ends */
 	uint64_t count;			/* number of gradients; 0: no limit */
 	uint32_t synthetic; /* number of elements of synthetic vectors; 0: run a
 			     * child */
