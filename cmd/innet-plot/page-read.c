@@ -34,7 +34,7 @@ struct rows {
 	enum page_column column[TABLE_COLUMNS];
 	bool key[TABLE_COLUMNS];	/* the column is left of `runs` and
 					 * distinguishes arms */
-	int cluster;		/* index of the column of the cluster, or -1 */
+	int cluster;	/* index of the column that names the cluster, or -1 */
 	int known;		/* number of columns that are shown */
 };
 

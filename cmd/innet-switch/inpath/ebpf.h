@@ -87,7 +87,10 @@ static inline void ebpf_set(struct ebpf_code *c, int to, int32_t value);
 static inline void ebpf_compute(struct ebpf_code *c, int op, int to,
     int32_t value);
 
-/* Load a value of the given size from base + off into a register. */
+/*
+ * Load a value of the given size from the address `base` + `off` into a
+ * register.
+ */
 static inline void ebpf_load(struct ebpf_code *c, int size, int to, int base,
     int off);
 

@@ -195,7 +195,9 @@ netlink_next_attribute(struct netlink *n, uint16_t *type, struct netlink *in)
 	return true;
 }
 
-/* Set *v to the attribute's number if it has at least 4 bytes. */
+/*
+ * Set *v to the number in the attribute if the attribute has at least 4 bytes.
+ */
 static inline void
 netlink_get_number(const struct netlink *in, uint32_t *v)
 {
