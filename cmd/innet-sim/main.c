@@ -84,14 +84,14 @@ static const struct opt_tool tool = {
 
 struct options {
 	const char *path, *dir;
-	const char *seed, *runs, *duration;	/* NULL: the values in the
+	const char *seed, *runs, *duration;	/* NULL: use the value in the
 						 * scenario */
 	const char *shard, *parts;	/* arguments of --shard and --parts, or
 					 * NULL */
 	struct runner_shard mine;
 	const char *join;	/* folder of the parts to join, or NULL */
 	const char *chaos;		/* first seed of --chaos, or NULL */
-	enum tag_auth auth;		/* authentication in these trainings */
+	enum tag_auth auth;	/* authentication in the trainings of --chaos */
 	bool kills_racks;
 	char *set[SETS_MAX];		/* settings "PATH=VALUE" */
 	size_t sets;
@@ -371,7 +371,8 @@ print_summary(const struct runner *r, double s)
 	fprintf(stderr, "%" PRIu64 " runs, %" PRIu64 " events in %.2f s "
 	    "(%.2f M/s)\n", runner_count_runs(r), r->events, s, s > 0 ?
 	    (double)r->events / s * 1e-6 : 0);
-	if (r->shard.of > 1)	/* the rest needs all parts */
+	if (r->shard.of > 1)	/* the other messages need the results of all
+				 * parts */
 		return;
 	if (more > 5 || more < -5)
 		warnx("ages end with %s; with \"ages_to\": \"%s\" the mean age "
@@ -469,7 +470,7 @@ run_chaos(const struct options *options)
 	return chaos_run(&c);
 }
 
-/* Choose the rows and figures to show; the points are known now. */
+/* Choose the rows and figures to show.  The points must be known. */
 static void
 choose_output(struct options *options, const struct runner *r)
 {
@@ -567,7 +568,7 @@ main(int argc, char *argv[])
 	struct sigaction sa = { .sa_handler = on_signal };
 	int rc;
 
-	/* unused pages of large tables take no memory */
+	/* use mmap for large tables, so that unused pages take no memory */
 	mallopt(M_MMAP_THRESHOLD, 1 << 16);
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);

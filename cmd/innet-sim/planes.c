@@ -29,8 +29,8 @@ struct one {
 	struct trace trace;
 	struct pcapio_in read;
 	struct pcapio_out *in, *out;
-	const struct merged_input *next;	/* next packet of `read`; NULL:
-						 * at the end */
+	const struct merged_input *next;	/* next packet of `read`; NULL
+						 * at its end */
 };
 
 /* A frame on its way to a switch. */
@@ -97,7 +97,7 @@ parse_options(struct one *w)
 	plane_check_memory(&w->o);
 }
 
-/* Return the switch that has this address, on any port, or NULL. */
+/* Return the switch that has this IP address, whatever its port, or NULL. */
 static struct one *
 find_switch(const struct network *net, const union addr *at)
 {
@@ -139,8 +139,8 @@ carry_frame(void *ctx, uint64_t at_ns, const uint8_t *p, uint32_t have,
 }
 
 /*
- * Create a capture of a switch in the folder dir.  Its path is stored behind
- * the struct.
+ * Create a capture of a switch in the folder `dir`.  The path of the capture is
+ * stored after the struct.
  */
 static struct pcapio_out *
 create_switch(struct network *net, const char *dir, const char *name,
@@ -218,7 +218,7 @@ find_timeout_ns(const struct network *net)
 	return at;
 }
 
-/* Set the time of all switches to that of the first packet. */
+/* Set the time of all switches to the time of the first packet. */
 static void
 begin_time(struct network *net)
 {

@@ -1,11 +1,11 @@
 /*
- * planes.h - simulate several switches of any program, which captures feed
+ * planes.h - simulate several switches of any program, with captures as input
  *
  * Each switch is a plane with the options of innet-switch.  If a switch sends a
- * packet to the address of another one, the packet arrives there over its link;
- * other packets leave the network.  The driver of traces
- * (common/switch/trace.h) runs each switch, and all switches share one time:
- * the earliest event comes next.
+ * packet to the address of another switch, the sender's link carries the packet
+ * to that switch.  All other packets leave the network.  The driver of traces
+ * (common/switch/trace.h) runs each switch, and all switches share one clock.
+ * The earliest event is always handled next.
  */
 #ifndef INNET_SIM_PLANES_H
 #define INNET_SIM_PLANES_H
@@ -20,7 +20,7 @@ struct planes_options {
 	const char *path;	/* path of the scenario */
 	const char *dir;	/* folder for captures; NULL: write none */
 	bool json;
-	const volatile int *stopped;	/* set by a signal */
+	const volatile int *stopped;	/* set by a signal handler */
 };
 
 /*

@@ -11,9 +11,10 @@
 #include "common/wire/frame.h"
 
 enum {
-	FLOATS = 366,			/* floats in a full segment */
-	STATE_SEGS = 50, /* most segments in a state transfer */
-	WORK = 2000, WORK_MUCH = 40000	/* segments of all workers in a run */
+	FLOATS = 366,			/* number of floats in a full segment */
+	STATE_SEGS = 50, /* largest number of segments in a state transfer */
+	WORK = 2000, WORK_MUCH = 40000	/* limits on the segments of all workers
+					 * in a run */
 };
 
 #define SECOND_NS ((uint64_t)1000000000)
@@ -100,7 +101,10 @@ draw_sizes(struct rng *r, struct scenario_training *t)
 	t->staleness = draw_between(r, 0, 5);
 }
 
-/* Limit the weights, which are sent as a state, to a few kilobytes. */
+/*
+ * Limit the size of the weights, which workers send as a state, to a few
+ * kilobytes.
+ */
 static void
 limit_state(struct scenario_training *t)
 {
@@ -153,17 +157,17 @@ draw_link_faults(struct rng *r, struct chaos_plan *p)
 	if (draw_chance(r, 0.4))
 		w->late = draw_scaled(r, 0.001, 0.5);
 	w->late_ns = draw_scaled_ns(r, 1000, 2e7);
-	if (p->t.approach == TRAINING_PS) {	/* packets cross six links, not
-						 * two */
+	if (p->t.approach == TRAINING_PS) {	/* packets cross six links
+						 * instead of two */
 		w->loss /= 4;
 		w->burst_loss /= 4;
 	}
 }
 
 /*
- * If switches are killed, let at most one worker be killed, and none if there
- * are racks.  The other workers pause instead.  Without this limit, the killed
- * worker and the other workers may lack different results.
+ * If the plan kills a switch, let it kill at most one worker, and none if there
+ * are racks.  The other workers pause instead.  Otherwise, the killed worker
+ * and the other workers could lack different results.
  */
 static void
 keep_one_alive(struct chaos_plan *p)
@@ -195,7 +199,10 @@ set_give_up(struct chaos_plan *p)
 	}
 }
 
-/* Return the duration of a run without faults, or a little more. */
+/*
+ * Estimate the duration of a run without faults.  The estimate may be a little
+ * too long.
+ */
 static double
 get_ideal_ns(const struct scenario_training *t)
 {
@@ -208,8 +215,8 @@ get_ideal_ns(const struct scenario_training *t)
 }
 
 /*
- * Draw how many segments racks and the core can hold at a time, if that is
- * limited.
+ * Draw limits on the number of segments that the rack switches and the core can
+ * sum at a time, or leave the numbers unlimited.
  */
 static void
 draw_slots(struct rng *r, struct chaos_plan *p)
@@ -229,10 +236,13 @@ draw_slots(struct rng *r, struct chaos_plan *p)
 }
 
 /*
- * Draw a fault of a link or a machine that happens at most `left` times.  A
- * switch is killed only if the protocol lets the job continue.  In an
+ * Draw a fault of a link or a machine that happens 1 to `left` times.  Returns
+ * the number of times.
+ *
+ * A switch is killed only if the protocol lets the job continue.  In an
  * asynchronous job, only racks are killed.  No switch is killed if workers wait
- * for each other outside the network, because then they send nothing.
+ * for each other outside the network, because such workers send nothing while
+ * they wait.
  */
 static uint32_t
 draw_fault(struct rng *r, const struct scenario_training *t,
@@ -317,9 +327,13 @@ chaos_draw(struct chaos_plan *p, uint64_t seed, bool kills_racks)
 	draw_faults(&r, p);
 	keep_one_alive(p);
 	set_give_up(p);
-	if (draw_chance(&r, 0.2))	/* iteration numbers soon wrap around */
+	if (draw_chance(&r, 0.2))	/* the iteration number will soon wrap
+					 * around */
 		p->first = SEG_ITERATIONS - (uint32_t)draw_between(&r, 1, 10);
-	/* with Help alone, an iteration is not repeated even if it must be */
+	/*
+	 * workers in `old` use only Help and never repeat an iteration, so no
+	 * machine may be killed
+	 */
 	if (p->t.mode == TRAINING_SYNC && !p->killed && draw_chance(&r, 0.1))
 		p->old = draw_chance(&r, 0.3) ? UINT32_MAX :
 		    (uint32_t)rng_below(&r, 1 << 16);

@@ -15,16 +15,15 @@ enum chaos_kind {
 };
 
 /*
- * Draw the training of a seed: its topology, sizes and faults.  With
- * kills_racks, draw an asynchronous training whose racks are killed and
- * restarted.
+ * Draw a training from `seed`: its topology, sizes and faults.  If kills_racks
+ * is true, draw an asynchronous training whose racks are killed and restarted.
  */
 void chaos_draw(struct chaos_plan *p, uint64_t seed, bool kills_racks);
 
 /* Print a plan as one line of JSON. */
 void chaos_print(FILE *f, const struct chaos_plan *p);
 
-/* Return the kind of a fault, given by its index in the plan. */
+/* Return the kind of the fault with the index `fault` in the plan. */
 enum chaos_kind chaos_kind(const struct chaos_plan *p, uint32_t fault);
 
 #endif

@@ -10,9 +10,10 @@
 #include "cmd/innet-sim/training/train-result.h"
 
 enum {
-	EVENTS_FACTOR = 400,		/* limit on events per segment */
+	EVENTS_FACTOR = 400,	/* limit on the number of events per segment */
 	BYTES = 6 << 20, PLANE_BYTES = 1 << 20,
-	BYTES_FACTOR = 4096 /* limit on a machine's bytes per segment */
+	BYTES_FACTOR = 4096 /* limit on the memory of a simulated machine, in
+			     * bytes per segment */
 };
 
 /* Return the bytes that the process has allocated and not freed. */
@@ -101,7 +102,7 @@ chaos_run_one(const struct chaos_plan *p, struct chaos_tally *n,
 	sim_run(s);
 	if (p->memory_bytes > 0 && strstr(wrong,
 	    control_status_text(CONTROL_NO_ROOM)) != NULL) {
-		n->refused++;		/* correct if there is little memory */
+		n->refused++;	/* correct if the plan limits the memory */
 		wrong[0] = '\0';
 	} else if (wrong[0] == '\0' && !train_is_over(t)) {
 		report_stuck(s, t);

@@ -17,8 +17,8 @@ struct chaos_tally {
 };
 
 /*
- * Run p and add to *n.  If a check fails, write the reason to `wrong` and
- * return false.
+ * Run the plan p and add its counters to *n.  If a check fails, write the
+ * reason to `wrong` and return false.
  */
 bool chaos_run_one(const struct chaos_plan *p, struct chaos_tally *n,
     char wrong[SIM_WRONG_BYTES]);

@@ -166,7 +166,7 @@ add_tally(struct chaos_tally *n, const struct chaos_tally *o)
 		n->fault[k] += o->fault[k];
 }
 
-/* Print a counter; in JSON, `before` precedes it. */
+/* Print a counter.  In JSON, print the text `before` in front of it. */
 static void
 put_count(const struct chaos_options *cf, const char *key, uint64_t n,
     const char *before)

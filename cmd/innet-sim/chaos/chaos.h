@@ -18,12 +18,13 @@
 struct chaos_options {
 	uint64_t seed, runs, jobs;
 	enum tag_auth auth;
-	bool kills_racks;	/* asynchronous trainings, with killed racks */
+	bool kills_racks;	/* run asynchronous trainings whose racks are
+				 * killed */
 	bool json, quiet, verbose;
 	const volatile int *stopped;
 };
 
-/* Run these seeds; return 0, or 1 if there were findings. */
+/* Run the seeds that *cf selects; return 0, or 1 if there were findings. */
 int chaos_run(const struct chaos_options *cf);
 
 #endif

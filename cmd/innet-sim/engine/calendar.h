@@ -4,12 +4,13 @@
  * The order is that of base/heap.h: by time, then by id.  The cost does not
  * grow with the number of events.  Time is divided into days of 1 << shift ns,
  * and days are grouped into months.  An event of this month or the next waits
- * in an unsorted list of its day.  A later event waits in a list of its month;
- * one month before that month, its list is distributed to the days.  Few lists
- * are written at a time, so they stay in the cache.  A day is sorted when it
- * begins.  Two heaps hold the other events: those added to the current day, and
- * those more than CALENDAR_MONTHS ahead.  The length of a day is adapted to the
- * number of events in it.
+ * in an unsorted list of its day.  A later event waits in a list of its month.
+ * At the beginning of the preceding month, the events of this list are
+ * distributed to their days.  Few lists are written at a time, so they stay in
+ * the cache.  A day is sorted when it begins.  Two heaps hold the other events:
+ * events that are added to the current day, and events that are more than
+ * CALENDAR_MONTHS months ahead.  The length of a day is adapted to the number
+ * of events in it.
  *
  * Time must not go back: no event may be earlier than the last one popped.  A
  * zeroed struct is an empty calendar.  The struct owns its memory.
@@ -33,7 +34,7 @@ enum {
 	CALENDAR_FEW = 4, CALENDAR_MANY = 32,	/* limits of the average number
 						 * of events in a day */
 	CALENDAR_TRIAL = 256,	/* days before the length of a day is checked */
-	CALENDAR_SORT = 64		/* longest list for insertion sort */
+	CALENDAR_SORT = 64	/* longer lists are not sorted by insertion */
 };
 
 struct calendar_list {
@@ -44,26 +45,30 @@ struct calendar_list {
 struct calendar {
 	struct calendar_list today;	/* events of the current day, sorted */
 	size_t at;			/* index of the next event of today */
-	struct calendar_list late, far;	/* heaps: events added today, distant
-					 * events */
-	struct calendar_list *day;	/* by day % CALENDAR_DAYS */
-	struct calendar_list *month;	/* follows the days; by month %
-					 * CALENDAR_MONTHS */
+	struct calendar_list late, far;	/* heap of events added to the current
+					 * day; heap of distant events */
+	struct calendar_list *day;	/* lists of the days, indexed by day %
+					 * CALENDAR_DAYS */
+	struct calendar_list *month;	/* lists of the months, indexed by month
+					 * % CALENDAR_MONTHS; allocated with
+					 * `day` */
 	unsigned shift;
 	uint64_t now;			/* number of the current day */
-	size_t near, later;		/* events waiting in days, in months */
-	uint64_t days, seen;	/* days and events since the last check */
+	size_t near, later;		/* number of events in lists of days; in
+					 * lists of months */
+	uint64_t days, seen;	/* number of days and of events since the last
+				 * check of `shift` */
 };
 
 /*
- * Add x, which must not be earlier than the event popped last; false if out of
- * memory.
+ * Add x, which must not be earlier than the event that was popped last.
+ * Returns false if out of memory.
  */
 static inline bool calendar_push(struct calendar *c, struct heap x);
 
 /*
- * Remove the next event and write it to *x.  Returns 1, 0 if there is none, or
- * -1 if out of memory.
+ * Remove the next event and write it to *x.  Returns 1 on success, 0 if there
+ * is no event, or -1 if out of memory.
  */
 static inline int calendar_pop(struct calendar *c, struct heap *x);
 
@@ -118,7 +123,10 @@ calendar_heap_push(struct calendar_list *l, struct heap x)
 	return true;
 }
 
-/* Allocate empty lists for days of 1 << shift ns.  False if out of memory. */
+/*
+ * Allocate empty lists for days of 1 << shift ns.  Returns false if out of
+ * memory.
+ */
 static inline bool
 calendar_lay_out(struct calendar *c, unsigned shift)
 {
@@ -190,7 +198,9 @@ calendar_push_all(struct calendar *c, struct calendar_list *l)
 	return have;
 }
 
-/* Move all events to days of another length.  False if out of memory. */
+/*
+ * Move all events to days of another length.  Returns false if out of memory.
+ */
 static inline bool
 calendar_change(struct calendar *c, unsigned shift)
 {
@@ -211,8 +221,8 @@ calendar_change(struct calendar *c, unsigned shift)
 }
 
 /*
- * Check the length of a day, and change it if there are too many or too few
- * events in a day.
+ * After CALENDAR_TRIAL days, change the length of a day if days have too many
+ * or too few events.  Returns false if out of memory.
  */
 static inline bool
 calendar_judge(struct calendar *c)
@@ -232,8 +242,9 @@ calendar_judge(struct calendar *c)
 }
 
 /*
- * Begin a month: distribute the events of the next month to its days, and move
- * distant events that are now close enough to their months.
+ * Begin a month.  Distribute the events of the next month to its days.  Move
+ * events that are no longer distant from the heap to the lists of their
+ * months.  Returns false if out of memory.
  */
 static inline bool
 calendar_open_month(struct calendar *c)

@@ -1,8 +1,8 @@
 /*
  * result-row.h - one row of figures of a run
  *
- * Figures are doubles.  They are exact if they are whole numbers below 2^53, as
- * are counts, and ages of less than 104 days in ns.
+ * Figures are doubles.  Whole numbers below 2^53 are exact.  These include
+ * counts, and ages of less than 104 days in ns.
  */
 #ifndef INNET_SIM_RESULT_ROW_H
 #define INNET_SIM_RESULT_ROW_H

@@ -126,7 +126,10 @@ sim_count_loss(struct sim *s, const struct sim_packet *p, enum sim_loss why)
 	s->network->lose(s, p, why);
 }
 
-/* Is there no room for a frame that enters the queue of the pipe at now_ns? */
+/*
+ * Is the queue of the pipe full at now_ns?  If so, a frame that enters it is
+ * lost.
+ */
 static bool
 is_queue_full(struct sim_pipe *pipe, uint64_t now_ns)
 {
@@ -169,9 +172,7 @@ sim_receive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 	n->kind->arrive(s, n, by, p);
 }
 
-/*
- * Write f to the capture of its pipe, if there is one, with its departure time.
- */
+/* If the pipe is captured, write f to its capture with the departure time. */
 static void
 capture_departure(const struct sim *s, const struct sim_pipe *pipe,
     const struct sim_flying *f)
@@ -258,7 +259,10 @@ sim_clear_pipe(struct sim *s, struct sim_pipe *pipe, bool all)
 	pipe->link.free_ns = s->now_ns;
 }
 
-/* Send a model to one worker, or to a whole cluster, at one end of a route. */
+/*
+ * Send a model to one worker at the end of route r, or to all its workers if
+ * `all` is true.
+ */
 static void
 send_to_group(struct sim *s, const struct sim_route *r, bool all,
     const struct sim_packet *p, uint64_t ready_ns)
@@ -300,7 +304,8 @@ void
 sim_fail_node(struct sim *s, struct sim_node *n, bool down)
 {
 	n->down += down ? 1u : -1u;
-	if (n->down == down)	/* the first fault began, or the last ended */
+	if (n->down == down)	/* the node's first fault began, or its last one
+				 * ended */
 		n->kind->fail(s, n, down);
 }
 

@@ -18,14 +18,14 @@
  * packets to the egress of the pipe through the data plane
  * (nodes/plane-driver.h).  A node may keep its state in node->own.  It reads no
  * clock.  It draws random numbers only from sim->chance, or from its own
- * generators, which are seeded from sim->seed.  If a header of common/ makes a
+ * generators, which are seeded from sim->seed.  If common/ has a header for a
  * decision, the node calls that header.
  *
  * Events at the same time are ordered by class: faults and recoveries; ends of
  * transmission; deliveries to servers; models on the way to workers; arrivals
  * at switches; wakes; new updates.  Within a class they are ordered by index.
- * Pipes, nodes and workers have the order of the scenario; workers are ordered
- * by group, cluster and id.  Packets of one pipe stay in order.
+ * Pipes and nodes are numbered in the order of the scenario.  Workers are
+ * numbered by group, cluster and id.  Packets of one pipe stay in order.
  *
  * Packets carry no vectors: up.n and up.elements are 0, and wire_bytes is the
  * length that the frame would have (captures contain zeros).  A packet is
@@ -70,7 +70,7 @@ enum { SIM_REGULAR = 0 };
 #define SIM_NEVER UINT64_MAX
 #define SIM_NONE UINT32_MAX
 
-/* The reason why a packet is lost outside of queues of updates. */
+/* Reasons for the loss of a packet outside the queues of updates. */
 enum sim_loss {
 	SIM_LOST_LINK,		/* lost at random on a link */
 	SIM_LOST_DOWN,		/* a link or switch was down */
@@ -100,7 +100,8 @@ _Static_assert(sizeof(struct sim_datagram) <= sizeof(struct update),
     "a datagram makes no packet longer");
 
 struct sim_flying {
-	uint64_t left_ns, at_ns; /* when the last bit leaves; when it arrives */
+	uint64_t left_ns, at_ns; /* time when the last bit leaves; time when it
+				  * arrives */
 	struct sim_packet p;
 };
 
@@ -114,28 +115,35 @@ struct sim_node;
 
 struct sim_pipe {
 	struct sim_ring ring;	/* in the first cache line */
-	uint64_t deadline_ns;	/* next arrival; ignore events at other times */
+	uint64_t deadline_ns;	/* time of the next arrival; other events are
+				 * ignored */
 	struct sim_node *to;
 	uint32_t port;		/* number given by the sender or receiver */
-	uint32_t left;		/* packets in the ring that have left */
+	uint32_t left;	/* number of packets in the ring that have left */
 	double loss;
 	struct link link;	/* used by a plain queue */
 	uint64_t propagation_ns;
 	uint32_t index;		/* index in sim->pipe */
 	enum sim_class class;	/* class of its arrival events */
-	uint32_t queue;	/* frames in the queue or being sent; 0: no limit */
-	uint32_t down;		/* number of current faults; 0: it is up */
-	struct sim_flying one;	/* the ring's memory while room is 1 */
+	uint32_t queue;	/* limit on frames in the queue or being sent; 0: no
+			 * limit */
+	uint32_t down;	/* number of current faults; 0: the pipe is up */
+	struct sim_flying one;	/* memory of the ring while its room is 1 */
 	struct port *egress;	/* the sender's port; NULL: a plain queue */
-	uint64_t leave_ns; /* next SIM_LEAVE; ignore events at other times */
+	uint64_t leave_ns; /* time of the next SIM_LEAVE; other events are
+			    * ignored */
 	struct sim_node *from;
 };
 
-/* A switch's port toward the server, with counters besides its tally. */
+/*
+ * The port of a switch toward the server, with counters that the tally of the
+ * port does not have.
+ */
 struct sim_port {
 	struct port *egress;	/* in sim->plane; both have the same index */
 	const struct scenario_switch *cf;
-	unsigned __int128 wait_ns;	/* total waiting time in the queue */
+	unsigned __int128 wait_ns;	/* total time that frames waited in the
+					 * queue */
 	uint64_t served, busy_ns;
 };
 
@@ -172,15 +180,16 @@ struct sim_network {
 	void (*generate)(struct sim *, uint32_t id); /* handle a SIM_GENERATE */
 	void (*leave)(struct sim *, struct sim_pipe *);	/* handle a SIM_LEAVE */
 	/*
-	 * count the frames that wait in the port of the pipe's sender as lost
+	 * drop the frames that wait in the port of the pipe's sender, and count
+	 * them as lost
 	 */
 	void (*clear_port)(struct sim *, struct sim_pipe *);
 	/* write a packet as a frame to a capture */
 	void (*put_frame)(const struct sim *, struct pcapio_out *,
 	    const struct sim_packet *, uint64_t stamp_ns);
-	void (*new_day)(const struct sim *);	/* a calendar day begins; or
-						 * NULL */
-	void (*end)(struct sim *);		/* the run ends; or NULL */
+	void (*new_day)(const struct sim *);	/* called when a calendar day
+						 * begins; or NULL */
+	void (*end)(struct sim *);	/* called when the run ends; or NULL */
 };
 
 /* Packet faults at the end of a pipe: link-faults.h. */
@@ -198,33 +207,34 @@ struct sim_node { /* the most used fields are in the first cache line */
 	struct sim_pipe *up;	/* toward the server, or NULL; the next pipe in
 				 * sim->pipe leads back */
 	struct pcapio_out *in, *out;	/* captures, or NULL */
-	uint32_t down;		/* number of current faults; 0: it is up */
-	uint16_t first;		/* lowest cluster id, numbered 0 in its port */
+	uint32_t down;	/* number of current faults; 0: the node is up */
+	uint16_t first;	/* lowest cluster id; the port subtracts it from ids */
 	uint32_t index;		/* index in sim->node */
 	struct hashmap cluster;	/* cluster id -> its first route */
 	char name[JSON_READER_NAME_BYTES + 16];
 };
 
 /*
- * A route from a node to workers of a cluster: behind a pipe, or at this node
- * with ideal access.
+ * A route from a node to workers of a cluster.  The workers are behind a pipe,
+ * or at this node.
  */
 struct sim_route {
-	uint32_t first, n;	/* ids of the workers: n ids from `first` on */
-	struct sim_pipe *down; /* NULL: each has its own pipe or ideal access */
-	struct sim_node *group;	/* NULL: the route leads through another
-				 * switch */
+	uint32_t first, n;	/* id of the first worker; number of workers */
+	struct sim_pipe *down; /* NULL: each worker has its own pipe or ideal
+				* access */
+	struct sim_node *group;	/* node of the workers' group */
 	uint32_t base;		/* index of the first worker in sim->worker */
 	uint32_t next;		/* next route of this cluster, or SIM_NONE */
-	bool again;		/* an earlier route has the same pipe */
+	bool again;	/* an earlier route of the cluster has the same pipe */
 };
 
 struct sim_worker {
 	struct arrivals arrivals;
-	uint32_t group, at;	/* nodes: its group, and its switch */
+	uint32_t group, at;	/* indexes of the nodes of its group and its
+				 * switch */
 	uint32_t cluster;	/* index in sim->cluster */
 	uint32_t id;		/* id in its cluster */
-	uint32_t put;		/* updates generated */
+	uint32_t put;		/* number of updates generated */
 	uint32_t up, down;	/* indexes of its pipes, or SIM_NONE */
 };
 
@@ -236,19 +246,23 @@ enum sim_count {
 struct sim_cluster {	/* the most changed fields are in the first cache
 			 * line */
 	_Alignas(64) uint16_t id;
-	bool sent;		/* something was sent */
-	uint32_t packets;	/* packets in a vector */
-	uint32_t frame, last_frame; /* frame bytes; of a vector's last frame */
+	bool sent;		/* an update of the cluster was sent */
+	uint32_t packets;	/* number of packets in a vector */
+	uint32_t frame, last_frame; /* bytes of a frame; bytes of a vector's
+				     * last frame */
 	uint64_t count[SIM_COUNTS];
 	uint32_t group;		/* index in the scenario */
 	uint64_t lost[SIM_LOSSES];	/* lost constituents */
-	uint64_t cleared;	/* constituents lost when a queue was cleared */
+	uint64_t cleared;	/* number of constituents lost when a queue was
+				 * cleared */
 	unsigned __int128 delay_ns;	/* total delay of received packets */
-	uint64_t goal;		/* constituents to receive; 0: no goal */
-	uint64_t goal_ns;	/* when the goal was reached; 0: not yet */
-	uint64_t last_ns;	/* when its last update was sent or received */
-	struct aom *age;	/* one for each packet of a vector; owned */
-	struct server_rule_range *range; /* the same, for its model; owned */
+	uint64_t goal;	/* number of constituents to receive; 0: no goal */
+	uint64_t goal_ns;	/* time when the goal was reached; 0: not
+				 * reached yet */
+	uint64_t last_ns; /* time when its last update was sent or received */
+	struct aom *age;	/* age of each packet of a vector; owned */
+	struct server_rule_range *range; /* server state of each packet of a
+					  * vector; owned */
 };
 
 struct sim {
@@ -277,16 +291,17 @@ struct sim {
 	uint32_t routes, routes_room;
 	uint64_t handled;	/* events handled so far */
 	uint64_t models_lost[SIM_LOSSES];
-	const volatile int *stopped;	/* set by a signal; or NULL */
+	const volatile int *stopped;	/* set by a signal handler; or NULL */
 	struct training *training;	/* if not NULL, the network consists of
 					 * these trainings only */
 	uint32_t trainings;
-	struct sim_tap *tap; /* captures by pipe; NULL: no link is captured */
+	struct sim_tap *tap; /* captures of each pipe; NULL: no link is
+			      * captured */
 	uint64_t was_ns;	/* now_ns of the previous event */
 	struct sim_source *source;	/* sources of regular traffic:
 					 * node-traffic.h */
 	uint32_t sources;
-	struct link_faults *link_faults;	/* link-faults.h; or NULL */
+	struct link_faults *link_faults; /* state of link-faults.h, or NULL */
 	const struct sim_pipe_hook *pipe_hook;	/* hook of link_faults, or
 						 * NULL */
 	char *wrong;			/* text of the first error,
@@ -301,7 +316,7 @@ static inline enum sim_class sim_class_of(struct heap x);
 
 static inline uint32_t sim_id_of(struct heap x);
 
-/* Call the node's wake() at the time at_ns. */
+/* Schedule a call of the node's wake() at the time at_ns. */
 static inline void sim_wake(struct sim *s, const struct sim_node *n, uint64_t
     at_ns);
 
@@ -327,7 +342,8 @@ sim_id_of(struct heap x)
 }
 
 /*
- * Schedule an event of this class and index at at_ns, which must not be past.
+ * Schedule an event of this class and index at the time at_ns, which must not
+ * be in the past.
  */
 void sim_schedule(struct sim *s, enum sim_class class, uint32_t id,
     uint64_t at_ns);
@@ -339,28 +355,28 @@ sim_wake(struct sim *s, const struct sim_node *n, uint64_t at_ns)
 }
 
 /*
- * Send p over a pipe with a plain queue.  p is ready at ready_ns, which must
- * not be in the past or before the previous packet is ready.
+ * Send p over a pipe with a plain queue.  The packet is ready at ready_ns,
+ * which must be neither in the past nor before the previous packet is ready.
  */
 void sim_send(struct sim *s, struct sim_pipe *pipe, const struct sim_packet *p,
     uint64_t ready_ns);
 
 /*
- * Add a packet that leaves over a pipe at left_ns, and return the place to
- * write it to.
+ * Reserve a place for a packet that leaves over a pipe at left_ns.  Returns the
+ * place; the caller writes the packet to it.
  */
 struct sim_packet *sim_put_in_flight(struct sim *s, struct sim_pipe *pipe,
     uint64_t left_ns);
 
 /*
  * Drop the packets in the queue of a pipe and on its link, and count them as
- * lost.  Without `all`, packets that have left the sender still arrive.
+ * lost.  If `all` is false, packets that have left the sender still arrive.
  */
 void sim_clear_pipe(struct sim *s, struct sim_pipe *pipe, bool all);
 
 /*
- * Take a node down, or restore it; sim_fail_link() does this with a link, given
- * by its pipe up.
+ * Take a node down, or restore it.  sim_fail_link() does so with the link whose
+ * pipe toward the server is `up`.
  */
 void sim_fail_node(struct sim *s, struct sim_node *n, bool down);
 void sim_fail_link(struct sim *s, struct sim_pipe *up, bool down);
@@ -393,7 +409,9 @@ sim_cluster(const struct sim *s, uint16_t id)
 /* Allocate n zeroed elements of `bytes` bytes each, or exit. */
 void *sim_alloc(size_t n, size_t bytes, const char *what);
 
-/* Do the same, in whole cache lines and large pages. */
+/*
+ * Allocate memory like sim_alloc(), but in whole cache lines and large pages.
+ */
 void *sim_alloc_large(size_t n, size_t bytes, const char *what);
 
 /* Make a link from the next two pipes; return the pipe toward the server. */
@@ -415,7 +433,7 @@ sim_put_frame(const struct sim *s, struct pcapio_out *out,
 void sim_commit_frame(const struct sim *s, struct pcapio_out *out, uint8_t *to,
     uint32_t whole, uint32_t wire_bytes, uint64_t stamp_ns);
 
-/* Write the packets of a captured pipe that have left by the time by_ns. */
+/* Write to the capture of a pipe the packets that left before or at by_ns. */
 void sim_capture_left(const struct sim *s, const struct sim_pipe *pipe,
     uint64_t by_ns);
 

@@ -8,9 +8,10 @@
 #include "cmd/innet-sim/nodes/node-switch.h"
 #include "common/base/prefetch.h"
 
-enum { FEW = 1000 };	/* this number of workers fits into the cache */
+enum { FEW = 1000 };	/* the data of this number of workers fit into the
+			 * cache */
 
-/* Prefetch the data that identify the objects that an event needs. */
+/* Prefetch the data that tell which objects an event needs. */
 static void
 fetch_first(const struct sim *s, struct heap x)
 {
@@ -34,7 +35,7 @@ fetch_first(const struct sim *s, struct heap x)
 	}
 }
 
-/* Prefetch what node n keeps about a cluster. */
+/* Prefetch the data that node n keeps about a cluster. */
 static void
 fetch_cluster(const struct sim *s, const struct sim_node *n, uint16_t cluster)
 {
@@ -45,7 +46,10 @@ fetch_cluster(const struct sim *s, const struct sim_node *n, uint16_t cluster)
 		    sizeof(struct sim_cluster));
 }
 
-/* Prefetch the objects of event x, whose identifying data are in the cache. */
+/*
+ * Prefetch the objects that event x needs.  The data that identify them are
+ * already in the cache.
+ */
 static void
 fetch_rest(const struct sim *s, struct heap x)
 {
@@ -84,7 +88,7 @@ event_prefetch_day(const struct sim *s)
 	const struct calendar *c = &s->events;
 	const struct calendar_list *tomorrow = calendar_tomorrow(c);
 
-	if (s->workers <= FEW)		/* a training has no workers here */
+	if (s->workers <= FEW)		/* no update network, or a small one */
 		return;
 	for (size_t i = 0; i < tomorrow->n; i++)
 		fetch_first(s, tomorrow->item[i]);

@@ -6,8 +6,8 @@
 
 /*
  * Prefetch the data that the events of the new calendar day will read.  For the
- * events of the day after it, prefetch the data from which an event learns
- * which objects it needs.
+ * events of the next day, prefetch only the data that tell which objects they
+ * need.
  */
 void event_prefetch_day(const struct sim *s);
 

@@ -2,8 +2,8 @@
  * node-server.c - a parameter server: node-server.h
  *
  * The server records the age of each update and answers it with a model.  The
- * gate and versions come from olaf/server-rule.h.  The rest of that rule
- * computes with vectors, which packets do not carry here.
+ * gate and versions come from olaf/server-rule.h.  The rest of server-rule.h
+ * computes with vectors, and packets in the simulator have none.
  */
 #include "config.h"
 

@@ -14,7 +14,7 @@
 
 /*
  * Return the size of the range of clusters to which n has routes, and set
- * n->first to the lowest one.
+ * n->first to the lowest cluster id in it.
  */
 static uint32_t
 count_clusters(struct sim_node *n)
@@ -63,12 +63,12 @@ node_switch_open(struct sim *s, struct sim_node *n,
 	return port_allocate_updates(port->egress);
 }
 
-/* Queue a packet that goes up at the port. */
+/* Queue a packet that is on its way to the server. */
 static void
 receive_from_below(struct sim *s, struct sim_node *n,
     const struct sim_packet *p)
 {
-	/* the address of a vector without elements */
+	/* a valid address for vectors without elements */
 	static const uint8_t nothing[64];
 	struct plane *pl = &s->plane->pl;
 	struct port *port = n->up->egress;
@@ -111,7 +111,8 @@ receive_packet(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 }
 
 /*
- * Fail or restore a switch.  A switch that fails loses its queue and clusters.
+ * Fail or restore a switch.  A switch that fails loses its queue and its state
+ * about clusters.
  */
 static void
 set_failed(struct sim *s, struct sim_node *n, bool down)

@@ -9,9 +9,9 @@
 extern const struct sim_kind node_switch_kind;
 
 /*
- * Create the port from n to n->up; it takes over the pipe's link.  The routes
- * of the switch n must be known.  Call this for all switches in their order in
- * sim->plane.  Returns false if out of memory.
+ * Create the port of switch n, which takes over the link of the pipe n->up.
+ * The routes of n must be known.  Call this function for the switches in the
+ * order of their nodes.  Returns false if out of memory.
  */
 bool node_switch_open(struct sim *s, struct sim_node *n,
     const struct scenario_switch *cf);

@@ -36,8 +36,8 @@ node_traffic_add(struct sim *s, struct sim_node *n, struct sim_node *to,
 	    .pace = arrivals_every(((unsigned __int128)(8 * cf->frame_bytes) *
 	    1000000000 << 32) / cf->rate_bps),
 	    /*
-	     * each source has its own random numbers, so that one more source
-	     * does not change the others
+	     * each source has its own random numbers, so another source in the
+	     * scenario does not change them
 	     */
 	    .chance = rng_seed((s->seed ^ 0x7265677561726c) +
 	    0x9e3779b97f4a7c15 * s->sources),
@@ -115,8 +115,8 @@ add_row(struct result_row *row, const struct sim_source *o, uint64_t waiting)
 	v[LOST_LINK] += (double)o->lost[SIM_LOST_LINK];
 	v[LOST_DOWN] += (double)o->lost[SIM_LOST_DOWN];
 	v[QUEUED] += (double)waiting;
-	v[DELAY] += (double)o->delay_ns;	/* the total until the rows are
-						 * complete */
+	v[DELAY] += (double)o->delay_ns;	/* the total; set_shares()
+						 * divides it later */
 }
 
 static void

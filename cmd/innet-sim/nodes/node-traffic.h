@@ -3,9 +3,9 @@
  *
  * A source is a node: an entry of the scenario's traffic at one switch.  Its
  * frames are packets of kind SIM_REGULAR, which no queue merges.  They take
- * slots of the ports on their way, as in port.h.  Each frame that was sent is
- * counted exactly once: as received, dropped by a full queue, lost, or on its
- * way.
+ * slots of the ports on their way, as port.h describes.  Each frame that was
+ * sent is counted exactly once: as received, dropped by a full queue, lost, or
+ * on its way.
  */
 #ifndef INNET_SIM_TRAFFIC_H
 #define INNET_SIM_TRAFFIC_H
@@ -19,7 +19,7 @@ struct sim_source {
 	struct arrivals_conf arrivals;
 	struct arrivals pace;
 	struct rng chance;
-	uint64_t stop_ns;		/* no frames from this time on */
+	uint64_t stop_ns;	/* the source sends nothing from this time on */
 	uint64_t sent, received, dropped, lost[SIM_LOSSES];
 	unsigned __int128 delay_ns;	/* total delay of received frames */
 };
@@ -27,8 +27,8 @@ struct sim_source {
 extern const struct sim_kind node_traffic_kind;
 
 /*
- * Add the next source, node n, at the switch `to`, and schedule its first
- * event.
+ * Make node n the next source, which sends to the switch `to`, and schedule its
+ * first event.
  */
 void node_traffic_add(struct sim *s, struct sim_node *n, struct sim_node *to,
     const struct scenario_traffic *cf);
@@ -44,9 +44,9 @@ node_traffic_of(const struct sim *s, const struct sim_packet *p)
 void node_traffic_receive(struct sim *s, const struct sim_packet *p);
 
 /*
- * Make a row for each entry of the scenario and one for the total; if row is
- * NULL, only check.  Returns false after a warning if a frame is not accounted
- * for.
+ * Write a row for each traffic entry of the scenario, and one for the total, to
+ * `row`.  If `row` is NULL, only check the counters.  Returns false after a
+ * warning if a frame is not accounted for.
  */
 extern const struct result_figure node_traffic_figures[];
 bool node_traffic_result(const struct sim *s, struct result_row *row);

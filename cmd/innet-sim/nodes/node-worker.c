@@ -130,7 +130,7 @@ schedule_wait(struct sim *s, const struct sim_group *group, uint32_t at,
 	sim_schedule(s, SIM_GENERATE, at, deadline_ns);
 }
 
-/* Let the worker compute its next update from now on. */
+/* Let the worker begin to compute its next update. */
 static void
 start_computing(struct sim *s, const struct sim_group *group, uint32_t at)
 {

@@ -11,19 +11,22 @@ extern const struct sim_kind node_worker_kind;
 
 /* The state of a worker that waits for a model before it computes again. */
 struct sim_wait {
-	uint64_t deadline_ns;	/* time of its event; ignore others */
-	bool waits;		/* that event is a time-out */
+	uint64_t deadline_ns;	/* time of the worker's event; other events are
+				 * ignored */
+	bool waits;		/* the event is a time-out, not an update */
 };
 
 struct sim_group {
 	const struct scenario_workers *cf;
 	struct arrivals_conf arrivals;
-	uint32_t base, n;	/* index of its first worker; its workers */
+	uint32_t base, n; /* index of the first worker; number of workers */
 	struct schedule schedule;	/* if empty, `arrivals` is used */
-	size_t played;		/* rows of the schedule done so far */
-	uint64_t stop_ns;	/* no updates from this time on */
-	struct txctl *control;	/* by worker; NULL: no transmission control */
-	struct sim_wait *wait; /* by worker, owned; NULL: workers do not wait */
+	size_t played;		/* number of rows of the schedule done so far */
+	uint64_t stop_ns;	/* workers make no updates from this time on */
+	struct txctl *control;	/* for each worker; NULL: no transmission
+				 * control */
+	struct sim_wait *wait; /* for each worker, owned; NULL: no worker
+				* waits */
 };
 
 /* Schedule the first event of each worker of the group. */

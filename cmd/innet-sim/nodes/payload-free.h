@@ -1,8 +1,8 @@
 /*
  * payload-free.h - pass updates without payload to a plane, for a simulator
  *
- * The driver decides on the port of an update, instead of the classifier.  The
- * plane does everything else as it does for packets with payload.  The driver
+ * The driver, and not the classifier, chooses the port of an update.  The plane
+ * does everything else in the same way as for packets with payload.  The driver
  * passes regular traffic to plane_enqueue(), and departures to
  * plane_send_head().
  */
@@ -31,7 +31,7 @@ payload_free_model(struct plane *pl, struct port *port, struct update_status *s)
 }
 
 /*
- * Take a port down: count the frames that wait there as queued, then drop them.
+ * Take a port down.  Count the frames in its queue as queued, then drop them.
  */
 static inline void
 payload_free_lose(struct plane *pl, struct port *port)

@@ -21,7 +21,10 @@ send_datagrams(void *ctx, uint32_t socket, const union addr *from,
 		    k + 1 < p->count ? p->bytes : p->last_bytes);
 }
 
-/* Schedule the end of the transmission at a port, unless it is scheduled. */
+/*
+ * Schedule the end of the transmission at the port of the pipe, unless it is
+ * already scheduled.
+ */
 static void
 schedule_departure(struct sim *s, struct sim_pipe *pipe)
 {
@@ -43,7 +46,10 @@ handle_busy_port(void *ctx, struct port *port)
 	schedule_departure(sp->sim, sp->sim->node[port->index].up);
 }
 
-/* Make a packet from slot s of the port of n, with the real cluster id. */
+/*
+ * Make a packet from slot s of the port of n.  The packet gets the cluster id
+ * of the network, not that of the port.
+ */
 static void
 make_packet(const struct sim_node *n, const struct slot *s,
     struct sim_packet *p)
@@ -128,7 +134,7 @@ sim_plane_handle_departure(struct sim *s, struct sim_pipe *pipe)
 {
 	if (pipe->leave_ns != s->now_ns)
 		return;		/* the frame was already lost */
-	/* it was not delayed */
+	/* the end of the transmission was not postponed */
 	if (port_deadline_ns(pipe->egress) == s->now_ns)
 		plane_send_head(&s->plane->pl, pipe->egress, s->now_ns);
 	pipe->leave_ns = PORT_NEVER;

@@ -4,11 +4,11 @@
  * Other nodes deliver the packets, and the queue of events replaces the clock.
  * The plane (common/switch/plane.h) and its program make all decisions.
  *
- * All switches in a network of updates share one plane: each is one port of it,
- * in the order of the nodes.  This is possible because program olaf keeps no
- * state about a switch that has no address.  Packets of such a network have no
- * bytes (payload-free.h).  In contrast, each switch of a training has a plane,
- * and its datagrams have bytes.
+ * All switches in a network of updates share one plane.  Each switch is one
+ * port of this plane, in the order of the nodes.  This is possible because
+ * program olaf keeps no state about a switch that has no address.  Packets of
+ * such a network have no bytes (payload-free.h).  In a training, each switch
+ * has its own plane, and datagrams have bytes.
  */
 #ifndef INNET_SIM_DRIVER_H
 #define INNET_SIM_DRIVER_H
@@ -26,13 +26,14 @@ typedef void sim_plane_send(const struct sim_plane *from, uint32_t socket,
 struct sim_plane {
 	struct plane pl;
 	struct sim *sim;
-	struct sim_node *node;	/* the node, in a training */
-	sim_plane_send *send;	/* NULL: updates leave by ports */
+	struct sim_node *node;	/* node of the plane, in a training */
+	sim_plane_send *send;	/* NULL: updates leave through ports */
 };
 
 /*
- * Open a plane for node n with the settings cf, which must stay valid; or open
- * one for the ports of all switches.  Exits if out of memory.
+ * Open a plane for node n with the settings *cf, which must stay valid.
+ * sim_plane_open_ports() opens one plane for the ports of all switches.  Both
+ * exit if out of memory.
  */
 void sim_plane_open(struct sim_plane *sp, struct sim *s, struct sim_node *n,
     const struct plane_conf *cf, sim_plane_send *send);
@@ -54,7 +55,7 @@ sim_plane_flush(struct sim_plane *sp)
 		plane_flush(pl);
 }
 
-/* Pass a packet to the plane now. */
+/* Pass a packet to the plane at the current time. */
 static inline void
 sim_plane_receive(struct sim_plane *sp, struct packet *p)
 {

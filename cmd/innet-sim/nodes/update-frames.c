@@ -8,8 +8,8 @@
 #include "common/wire/frame.h"
 
 /*
- * Return the number of floats in a packet of c that is followed by `following`
- * others.
+ * Return the number of floats in a packet of cluster c if `following` packets
+ * of the same vector come after it.
  */
 static uint32_t
 count_floats(const struct sim_cluster *c, uint32_t following)

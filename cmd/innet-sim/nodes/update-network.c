@@ -17,8 +17,8 @@
 #include "common/wire/frame.h"
 
 /*
- * Return the first switch with that name, or the server with it, and set
- * *count to their number.
+ * Return the first switch with this name, or the server with this name, and set
+ * *count to the number of nodes that have it.
  */
 static struct sim_node *
 find_node(const struct sim *s, const char *name, uint64_t *count)
@@ -148,7 +148,7 @@ add_links(struct sim *s)
 	}
 }
 
-/* Return the cluster with that id; make it if it is new. */
+/* Return the cluster with this id.  Create it if it is new. */
 static struct sim_cluster *
 add_cluster(struct sim *s, uint16_t id, uint32_t number)
 {
@@ -204,8 +204,8 @@ add_route(struct sim *s, struct sim_node *n, uint16_t cluster,
 }
 
 /*
- * Add routes to the workers of a cluster, which are at switch n and begin at
- * `base`.
+ * Add routes to the workers of a cluster at switch n.  The first of these
+ * workers has the index `base`.
  */
 static void
 add_routes(struct sim *s, struct sim_node *node, struct sim_node *n,
@@ -216,8 +216,8 @@ add_routes(struct sim *s, struct sim_node *node, struct sim_node *n,
 	    .n = (uint32_t)group->cf->workers, .group = node, .base = base };
 
 	if (shared != NULL)
-		add_route(s, node, cluster, r);	/* at the group's end of the
-						 * link */
+		add_route(s, node, cluster, r);	/* a route at the group's end of
+						 * the link */
 	r.down = shared;
 	for (; n != NULL; n = n->up == NULL ? NULL : n->up->to) {
 		add_route(s, n, cluster, r);
@@ -225,7 +225,7 @@ add_routes(struct sim *s, struct sim_node *node, struct sim_node *n,
 	}
 }
 
-/* Add the access link of one worker, or a shared one of the group. */
+/* Add an access link for one worker, or one that the group shares. */
 static struct sim_pipe *
 add_access(struct sim *s, struct sim_node *node, struct sim_node *at,
     const struct scenario_workers *g, uint32_t port)
@@ -344,8 +344,8 @@ open_switches(struct sim *s)
 }
 
 /*
- * Schedule the faults as events: 2 i for the beginning of fault i, 2 i + 1 for
- * its end.
+ * Schedule two events for each fault i: number 2 i for its beginning and number
+ * 2 i + 1 for its end.
  */
 static void
 add_faults(struct sim *s)
@@ -445,7 +445,7 @@ update_network_build(struct sim *s)
 		workers += n * g->workers;
 		clusters += n;
 	}
-	if (clusters > 65536)	/* groups may share clusters */
+	if (clusters > 65536)	/* fewer, because groups may share clusters */
 		clusters = 65536;
 	s->worker = sim_alloc_large(workers, sizeof(*s->worker), "workers");
 	s->cluster = sim_alloc_large(clusters, sizeof(*s->cluster), "clusters");

@@ -17,8 +17,8 @@
 #include "common/base/message.h"
 
 enum {
-	NODES_MAX = 256,	/* each node keeps two files open */
-	LINKS_MAX = 100		/* and each link keeps four */
+	NODES_MAX = 256,	/* limit on nodes; each keeps two files open */
+	LINKS_MAX = 100		/* limit on links; each keeps four files open */
 };
 
 /* The folder for captures, and all files that are read or written. */
@@ -42,8 +42,8 @@ open_capture(struct folder *dir, const char *name, const char *way)
 }
 
 /*
- * Open the captures of the link that consists of this pipe and the next:
- * NAME.up.out.pcap and three others.
+ * Open the captures of the link that consists of this pipe and the next one:
+ * NAME.up.out.pcap, NAME.up.in.pcap, NAME.down.out.pcap and NAME.down.in.pcap.
  */
 static void
 open_link(struct sim *s, struct folder *dir, uint32_t pipe, const char *name)
@@ -74,7 +74,8 @@ open_access(struct sim *s, struct folder *dir, const struct sim_group *group)
 		const struct sim_worker *w = &s->worker[i];
 
 		if (i > group->base && w->up == w[-1].up)
-			continue;	/* a shared link is open already */
+			continue;	/* the captures of a shared link are
+					 * already open */
 		snprintf(name, sizeof(name), "worker.%u.%u",
 		    s->cluster[w->cluster].id, w->id);
 		open_link(s, dir, w->up, name);
@@ -104,7 +105,8 @@ open_links(struct sim *s, struct folder *dir)
 }
 
 /*
- * Exit if two nodes have the same name, because their files would be the same.
+ * Exit if two nodes have the same name, because their captures would have the
+ * same names too.
  */
 static void
 refuse_twins(const struct sim *s)

@@ -69,7 +69,7 @@ output_choose(struct output_view *v, const struct runner *r, const char *list)
 	return NULL;
 }
 
-/* Return the index of the first row of p that is printed. */
+/* Return the index of the first row of p to print. */
 static size_t
 get_first_row(const struct point *p, const struct output_view *v)
 {
@@ -113,7 +113,10 @@ find_scale(const struct runner *r, const struct output_view *view, int fig)
 	return scales[i];
 }
 
-/* Is figure fig in the table?  It must be chosen or have a title. */
+/*
+ * Is figure `fig` in the table?  It is if columns were chosen, or if it has a
+ * title.
+ */
 static bool
 is_in_table(const struct runner *r, const struct output_view *view, int fig)
 {
@@ -200,7 +203,7 @@ add_heads(struct columns *t, const struct runner *r,
 	t->n = t->words;
 }
 
-/* Add the values of a point that vary between points. */
+/* Add the values of point p that are not the same at all points. */
 static void
 add_values(struct columns *t, const struct runner *r, const struct point *p)
 {
@@ -290,7 +293,10 @@ output_json(FILE *f, const struct runner *r, const struct output_view *view)
 	}
 }
 
-/* Write a field, quoted if necessary.  A comma precedes all but the first. */
+/*
+ * Write a field, in quotes if necessary.  Write a comma in front of every field
+ * except the first.
+ */
 static void
 put_csv_field(FILE *f, bool first, const char *s)
 {

@@ -10,14 +10,14 @@
 
 /* The rows and columns to show; output_choose() sets the columns. */
 struct output_view {
-	bool total;		/* show only the row for all */
+	bool total;		/* show only the row for the total */
 	bool chosen;		/* columns were chosen by --columns */
 	struct columns_choice shows;	/* which figures of a row are shown */
 };
 
 /*
- * Show the figures in `list`, or all figures that the scenario has if list is
- * NULL.  Returns NULL, or what is wrong with the list.
+ * Show the figures in `list`, or all figures that the scenario has if `list` is
+ * NULL.  Returns NULL, or an error message about the list.
  */
 const char *output_choose(struct output_view *v, const struct runner *r,
     const char *list);

@@ -113,8 +113,8 @@ result_has_figure(const struct scenario *sc, enum result_by by, int figure)
 }
 
 /*
- * Count the clusters, and store their ids in id unless it is NULL.  The order
- * is that of the engine: by their first group.
+ * Count the clusters, and store their ids in `id` unless it is NULL.  Clusters
+ * have the same order as in the engine: that of their first groups.
  */
 static size_t
 count_clusters(const struct scenario *sc, uint16_t *id)
@@ -218,7 +218,7 @@ add_tally(struct cluster_sums *f, const struct tally *t, uint64_t cluster)
 		f->tally[w] += t->cluster[cluster].of[w].constituents;
 }
 
-/* Add what the switches did with the constituents of each cluster. */
+/* Add the tallies of all switches to the sums of their clusters. */
 static void
 add_tallies(const struct sim *s, struct cluster_sums *sums)
 {
@@ -238,7 +238,7 @@ add_tallies(const struct sim *s, struct cluster_sums *sums)
 	}
 }
 
-/* Add the constituents that are on their way at the end. */
+/* Add the constituents that are still on links at the end of the run. */
 static void
 add_flying(const struct sim *s, struct cluster_sums *sums)
 {
@@ -337,7 +337,8 @@ set_counts(struct result_row *row, const struct cluster_sums *f)
 }
 
 /*
- * Set the ages of n clusters, given by list, and Jain's index of their means.
+ * Set the figures of age for the n clusters in `list`, and Jain's index of
+ * their mean ages.
  */
 static void
 set_ages(const struct sim *s, struct result_row *row, const uint32_t *list,
@@ -407,8 +408,8 @@ set_switch(const struct sim *s, const struct sim_node *n,
 }
 
 /*
- * Return when the last of the clusters reached its goal; NAN if one of them has
- * not, or if none has a goal.
+ * Return the time when the last of the n clusters in `list` reached its goal.
+ * Returns NAN if a cluster has not reached its goal, or if none has a goal.
  */
 static double
 find_goal_ns(const struct sim *s, const uint32_t *list, size_t n)
@@ -426,7 +427,7 @@ find_goal_ns(const struct sim *s, const uint32_t *list, size_t n)
 	return last > 0 ? (double)last : NAN;
 }
 
-/* Make one row for all clusters of the list together. */
+/* Make one row for all n clusters in `list` together. */
 static void
 set_row(const struct sim *s, const struct cluster_sums *sums,
     const uint32_t *list, size_t n, struct result_row *row)
@@ -472,8 +473,8 @@ get_end_ns(const struct sim *s, const struct sim_cluster *c, bool run)
 }
 
 /*
- * Return the mean of all ages if they end with the run, or with their cluster;
- * 0 if there are none.
+ * Return the mean of all ages if they end with the run (if `run` is true) or
+ * with the last packets of their clusters.  Returns 0 if there are no ages.
  */
 static double
 mean_age_until(const struct sim *s, bool run)
@@ -495,7 +496,7 @@ mean_age_until(const struct sim *s, bool run)
 	return time > 0 ? area / time : 0;
 }
 
-/* End the ages, because the run is over. */
+/* End the measurement of all ages, because the run is over. */
 static void
 end_ages(struct sim *s)
 {

@@ -3,9 +3,8 @@
  *
  * There is a row for each group of workers, each cluster, or each entry of
  * traffic, and a last row for all of them.  Alternatively, there is a row for
- * each switch or training.  Figures are doubles.  They are exact if they are
- * whole numbers below 2^53, as are counts, and ages of less than 104 days in
- * ns.
+ * each switch or training.  Figures are doubles.  Whole numbers below 2^53 are
+ * exact.  These include counts, and ages of less than 104 days in ns.
  */
 #ifndef INNET_SIM_RESULT_H
 #define INNET_SIM_RESULT_H
@@ -20,11 +19,11 @@ enum result_by {
 	RESULT_TRAINING
 };
 
-/* Return the figures in a row of that kind; the last entry has no key. */
+/* Return the figures in a row of this kind; the last entry has no key. */
 const struct result_figure *result_figures(enum result_by by);
 
 /*
- * Does the scenario have that figure?  Some figures depend on a key of the
+ * Does the scenario have this figure?  Some figures depend on a key of the
  * scenario.
  */
 bool result_has_figure(const struct scenario *sc, enum result_by by,

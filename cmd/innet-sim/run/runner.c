@@ -41,7 +41,7 @@ runner_alloc_shared(size_t bytes)
 	return p;
 }
 
-/* Do the run with that number; returns false if it failed. */
+/* Do run number `at`.  Returns false if it failed. */
 static bool
 run_one(const struct runner *r, struct shared *sh, uint64_t at)
 {

@@ -1,9 +1,10 @@
 /*
- * runner.h - do many runs on all cores: each point with each seed
+ * runner.h - run each point with each seed, on all cores
  *
  * Each run is one simulation, done by one of several processes.  A process
- * takes the next run that is left and writes its rows to shared memory.  Only
- * the runs of the shard are done; the other rows are not touched.
+ * takes the next run that no process has taken, and writes the rows of the run
+ * to shared memory.  Only the runs of the shard are done; the other rows are
+ * not touched.
  */
 #ifndef INNET_SIM_RUNNER_H
 #define INNET_SIM_RUNNER_H
@@ -15,9 +16,9 @@
  */
 struct point {
 	struct scenario sc;
-	cJSON *values;		/* the values, or NULL */
+	cJSON *values;		/* the swept values, or NULL */
 	size_t rows;
-	struct result_row *row;	/* runs x rows; owned by the runner */
+	struct result_row *row;	/* rows of all runs; owned by the runner */
 };
 
 /* A shard: the runs whose number modulo `of` is `at`. */
@@ -27,24 +28,26 @@ struct runner_shard {
 
 struct runner {
 	struct point *point;
-	size_t points, runs;	/* points; runs of each point */
-	uint64_t seed;	/* seed of the first run; others count up from it */
+	size_t points, runs;	/* number of points; number of runs of each
+				 * point */
+	uint64_t seed;	/* seed of the first run; each next run adds 1 */
 	struct runner_shard shard;	/* { 0, 1 }: all runs */
 	enum result_by by;
-	struct result_row *row;	/* rows of all points, from runner_rows() */
+	struct result_row *row;	/* rows of all points, allocated by
+				 * runner_rows() */
 	size_t row_bytes;
 	size_t jobs;		/* number of processes */
 	const char *dir; /* folder for captures of the only run, or NULL */
 	const char *scenario;	/* path of the scenario */
 	bool progress;
 	const volatile int *stopped;
-	uint64_t events;	/* events of all runs; set at the end */
+	uint64_t events; /* number of events in all runs; set at the end */
 	double apart;		/* set at the end: largest difference that the
 				 * other value of ages_to would make, as a share
 				 * of the mean age */
 };
 
-/* Return how many runs are in the shard. */
+/* Return the number of runs in the shard. */
 uint64_t runner_count_runs(const struct runner *r);
 
 /* Allocate the rows of all points, or exit. */
@@ -57,8 +60,8 @@ int runner_run(struct runner *r);
 void runner_free(struct runner *r);
 
 /*
- * Allocate zeroed bytes that processes forked later share.  The caller unmaps
- * them.  Exits if out of memory.
+ * Allocate zeroed memory that is shared with processes forked later.  The
+ * caller unmaps it.  Exits if out of memory.
  */
 void *runner_alloc_shared(size_t bytes);
 

@@ -65,7 +65,7 @@ add_file(uint32_t crc, const char *path)
 	return crc;
 }
 
-/* Return a CRC of the schedules that the scenario names. */
+/* Return a CRC of the schedule files that the scenario names. */
 static uint32_t
 schedules_crc(const struct runner *r)
 {
@@ -254,7 +254,10 @@ read_line(struct lines *l)
 	return o;
 }
 
-/* Return a number of the line, from lo to hi, or exit. */
+/*
+ * Return the number with this key in the line.  Exits if it is missing or not
+ * between lo and hi.
+ */
 static double
 get_number(const struct lines *l, const cJSON *o, const char *key, double lo,
     double hi)
@@ -436,7 +439,7 @@ name_missing(const struct shard_parts *s, const bool *have)
 static uint64_t
 read_part(struct shard_parts *s, struct runner *r, struct lines *l)
 {
-	cJSON *o = read_line(l);	/* description of the whole */
+	cJSON *o = read_line(l); /* description of the whole simulation */
 	uint64_t mine;
 	double apart;
 

@@ -16,8 +16,8 @@
 enum { SHARD_PARTS_MAX = 100000 };
 
 /*
- * Parse "3/8", or "auto" for the position in the job array.  Returns NULL, or
- * what is wrong.
+ * Parse a shard such as "3/8", or "auto" for the position of this job in the
+ * job array.  Returns NULL, or an error message.
  */
 const char *shard_parse(const char *s, struct runner_shard *to);
 
@@ -47,9 +47,9 @@ struct shard_parts {
 cJSON *shard_open(struct shard_parts *s, const char *dir, struct runner *r);
 
 /*
- * Read all rows of r; the points must have been read.  Exits 1 if a part is
- * damaged, or if parts are missing; their numbers are printed.  Frees what s
- * owns.
+ * Read all rows of r, whose points must have been read.  If parts are missing,
+ * print their numbers and exit 1.  Also exit 1 if a part is damaged.  Frees the
+ * memory that s owns.
  */
 void shard_read(struct shard_parts *s, struct runner *r);
 

@@ -17,7 +17,8 @@ enum { CHAOS_FAULTS = 8 };
 /* Faults of one direction of a link; all rates are shares of its packets. */
 struct link_fault_rates {
 	double loss;
-	double burst, calm;		/* a burst of losses begins; it ends */
+	double burst, calm;		/* shares of packets that begin and end
+					 * a burst of losses */
 	double burst_loss;
 	double twice, late;
 	uint64_t late_ns;		/* longest delay of a packet that is
@@ -26,16 +27,16 @@ struct link_fault_rates {
 
 struct chaos_plan {
 	uint64_t seed;
-	struct scenario sc;		/* has one training, and points to: */
+	struct scenario sc; /* has one training; points to `t` and `fault` */
 	struct scenario_training t;
 	struct scenario_fault fault[CHAOS_FAULTS];
 	struct link_fault_rates rates;
 	double share; /* share of directions that have these faults */
 	uint32_t first;	/* first iteration of a synchronous training */
-	uint32_t old;			/* bits: workers that do not repair */
+	uint32_t old;	/* bit set of workers that do not repair */
 	bool killed;			/* a switch or a worker is killed */
 	bool kills_racks; /* racks of an asynchronous training are killed */
-	uint32_t flaps;	/* bits: faults that are one of several in a row */
+	uint32_t flaps;	/* bit set of faults that are part of a series */
 	uint64_t memory_bytes;	/* memory limit of a switch; 0: no limit */
 };
 

@@ -10,8 +10,8 @@
 #include "common/wire/update.h"
 
 /*
- * Write the name that is nearest to `name` to hint, if any is near: that of a
- * switch or, with `servers`, of a server.
+ * If a switch has a name that is near to `name`, write the nearest name to
+ * `hint`.  If `servers` is true, consider servers too.
  */
 static const char *
 hint_node(const struct scenario *s, const char *name, bool servers,
@@ -259,8 +259,8 @@ check_traffic(const struct scenario *s, size_t i, struct json_reader *r)
 }
 
 /*
- * Return the number of switches or links with that name; if there are several
- * trainings, the highest number.
+ * Return the number of switches or links with this name.  If there are several
+ * trainings, return the largest number that a training has.
  */
 static uint64_t
 count_parts(const struct scenario *s, const struct scenario_fault *f, bool link,

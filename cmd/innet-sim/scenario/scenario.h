@@ -17,8 +17,8 @@
 #include "common/wire/frame.h"
 
 /*
- * Values of a number for which the user gave a word: the first or second word
- * that its key permits.
+ * Values of a number if the user gave a word instead: the first or the second
+ * word that the key permits.
  */
 #define SCENARIO_WORD1 UINT64_MAX
 #define SCENARIO_WORD2 (UINT64_MAX - 1)
@@ -46,26 +46,29 @@ struct scenario_switch {
 	uint64_t combine;		/* enum olaf_queue_combine */
 	double reward_threshold;	/* below 0: no threshold */
 	uint64_t active_window_ns;
-	uint64_t merge_ns;		/* time for each merge in its queue */
+	uint64_t merge_ns;		/* time for each merge in the queue */
 };
 
 struct scenario_link {
 	char from[JSON_READER_NAME_BYTES], to[JSON_READER_NAME_BYTES];
 	uint64_t rate_bps;		/* 0: no limit */
 	uint64_t back_bps;		/* WORD1: same as rate_bps */
-	uint64_t frame_ns;	/* time for each frame, besides its bits */
+	uint64_t frame_ns; /* time for each frame in addition to its bits */
 	uint64_t propagation_ns;
 	double loss;	/* share of frames lost, in each direction */
 	/* longest queue on the way back, in frames; WORD1: no limit */
 	uint64_t queue;
-	bool capture;			/* capture it if -w is given */
+	bool capture;			/* capture the link if -w is given */
 };
 
 struct scenario_server {
 	char name[JSON_READER_NAME_BYTES];
 	uint64_t reply;			/* enum scenario_reply */
 	uint64_t delay_ns;
-	/* length of a model's frame; WORD1: that of the update + 8 */
+	/*
+	 * length of a model's frame; WORD1: 8 bytes more than the update's
+	 * frame
+	 */
 	uint64_t frame_bytes;
 	uint64_t gate;			/* enum server_rule_gate */
 	double gate_ema;
@@ -75,12 +78,14 @@ struct scenario_workers {
 	char name[JSON_READER_NAME_BYTES]; /* empty: named by its clusters */
 	char at[JSON_READER_NAME_BYTES];
 	struct json_reader_range clusters;
-	uint64_t workers, first; /* in each cluster; id of the first worker */
-	uint64_t count;	/* updates of each worker; WORD1: no limit */
-	uint64_t goal;	/* updates to receive from each; 0: no goal */
+	uint64_t workers, first; /* number of workers in each cluster; id of the
+				  * first */
+	uint64_t count;	/* number of updates of each worker; WORD1: no limit */
+	uint64_t goal;	/* number of updates to receive from each worker; 0: no
+			 * goal */
 	uint64_t arrivals;		/* enum arrivals_kind */
 	uint64_t interval_ns;
-	uint64_t rate_bps;	/* of the whole group; 0: use interval_ns */
+	uint64_t rate_bps; /* rate of the whole group; 0: use interval_ns */
 	uint64_t burst, jitter_ns;
 	double walk, speeds;
 	uint64_t phase, window_ns;	/* enum scenario_phase */
@@ -89,13 +94,13 @@ struct scenario_workers {
 	uint64_t threshold_ns;
 	uint64_t rewards;		/* enum scenario_rewards */
 	uint64_t payload_bytes;
-	uint64_t elements;	/* WORD1: the number that fits the payload */
+	uint64_t elements;	/* WORD1: as many as fit into the payload */
 	uint64_t frame_bytes; /* WORD1: length of the payload and its headers */
 	char schedule[JSON_READER_FILE_BYTES];
 	uint64_t access_bps, access_propagation_ns, access_queue;
 	double access_loss;
 	bool shared;			/* all workers share one access link */
-	bool access_capture;		/* capture these links if -w is given */
+	bool access_capture;	/* capture the access links if -w is given */
 	uint64_t wait_ns;	/* longest wait for a model; 0: no wait */
 };
 
@@ -104,8 +109,9 @@ enum scenario_worker_fault { SCENARIO_LIVES, SCENARIO_PAUSED, SCENARIO_KILLED };
 
 struct scenario_fault {
 	char link[JSON_READER_NAME_BYTES], node[JSON_READER_NAME_BYTES];
-	uint64_t worker; /* enum scenario_worker_fault, or a link or node */
-	uint64_t index;			/* WORD1: all with that name */
+	uint64_t worker; /* enum scenario_worker_fault; LIVES: a link or node
+			  * fails */
+	uint64_t index;			/* WORD1: all parts with that name */
 	uint64_t from_ns, to_ns;
 	char training[JSON_READER_NAME_BYTES];	/* empty: all trainings */
 };
@@ -113,13 +119,14 @@ struct scenario_fault {
 struct scenario_traffic {
 	char name[JSON_READER_NAME_BYTES]; /* empty: named like the switch */
 	char at[JSON_READER_NAME_BYTES];
-	uint64_t rate_bps, frame_bytes;	/* at each switch that `at` names */
+	uint64_t rate_bps, frame_bytes;	/* rate and frame length at each switch
+					 * that `at` names */
 	uint64_t arrivals;		/* enum arrivals_kind without bursts */
 	uint64_t burst;
 	uint64_t start_ns, stop_ns;	/* WORD1: never */
 };
 
-/* A switch of any program, which a capture feeds: planes.h. */
+/* A switch of any program, with a capture as input: planes.h. */
 struct scenario_plane {
 	char name[JSON_READER_NAME_BYTES];
 	char options[JSON_READER_FILE_BYTES];	/* options of innet-switch, on
@@ -127,7 +134,10 @@ struct scenario_plane {
 	char read[JSON_READER_FILE_BYTES]; /* capture to read; empty: none */
 };
 
-/* When ages end.  AUTO is RUN if there is a duration, otherwise CLUSTER. */
+/*
+ * The event at which ages end.  AUTO means RUN if there is a duration, and
+ * CLUSTER otherwise.
+ */
 enum scenario_ages_to {
 	SCENARIO_AGES_AUTO, SCENARIO_AGES_CLUSTER, SCENARIO_AGES_RUN
 };
@@ -140,14 +150,14 @@ struct scenario {
 	uint64_t duration_ns;		/* WORD1: until no event is left */
 	bool drain;	/* wait for packets that are on their way */
 	uint64_t start_ns;		/* start of captures, since the epoch */
-	uint64_t ages_from;		/* ns; WORD1: "sent", WORD2: "first" */
+	uint64_t ages_from;	/* time in ns; WORD1: "sent", WORD2: "first" */
 	uint64_t ages_to;		/* enum scenario_ages_to */
-	uint64_t wire_overhead;		/* bytes of each frame; WORD1: true,
-					 * WORD2: false */
+	uint64_t wire_overhead;		/* overhead in bytes of each frame;
+					 * WORD1: true, WORD2: false */
 	struct json_reader_list switches, links, servers, workers, faults;
 	struct json_reader_list traffic;
 	struct json_reader_list trainings; /* instead of a network */
-	struct json_reader_list planes;	/* instead of both */
+	struct json_reader_list planes;	/* instead of a network and trainings */
 	const struct chaos_plan *chaos;	/* plan that the scenario belongs to, or
 					 * NULL */
 };
@@ -210,7 +220,7 @@ scenario_ages_to_run(const struct scenario *s)
 	    SCENARIO_AGES_AUTO && s->duration_ns != SCENARIO_WORD1);
 }
 
-/* Return the index of the switch (or server) of that name, or -1. */
+/* Return the index of the switch (or server) with this name, or -1. */
 int64_t scenario_switch(const struct scenario *s, const char *name);
 int64_t scenario_server(const struct scenario *s, const char *name);
 

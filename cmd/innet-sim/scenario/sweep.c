@@ -26,7 +26,7 @@ has_name(const cJSON *item, const char *name)
 }
 
 /*
- * Read the word at *p, and advance *p to the character of `ends` that follows.
+ * Read the word at *p, and advance *p to the next character that is in `ends`.
  */
 static const char *
 read_word(const char **p, const char *ends, char to[WORD_BYTES])
@@ -45,7 +45,7 @@ read_word(const char **p, const char *ends, char to[WORD_BYTES])
 
 static const char *set_key(cJSON *at, const char *p, const cJSON *value);
 
-/* Set a key of a list item; p points behind the brackets. */
+/* Set a key of a list item; p points just after the closing bracket. */
 static const char *
 set_item(cJSON *item, const char *p, const cJSON *value)
 {
@@ -54,7 +54,9 @@ set_item(cJSON *item, const char *p, const cJSON *value)
 	return set_key(item, p + 1, value);
 }
 
-/* Set a key in items of the list `at`; p points behind the opening bracket. */
+/*
+ * Set a key in items of the list `at`; p points just after the opening bracket.
+ */
 static const char *
 set_list(cJSON *at, const char *p, const cJSON *value)
 {
@@ -127,8 +129,8 @@ mark_path(const cJSON *at)
 enum part { NONE, SOME, ALL };
 
 /*
- * Return how much of what the path `first` sets is overwritten when the path
- * `then` is set.
+ * Setting the path `then` after the path `first` can overwrite values that
+ * `first` has set.  Return whether it overwrites none, some or all of them.
  */
 static enum part
 find_undone(const cJSON *root, const char *first, const char *then)
@@ -202,7 +204,8 @@ sweep_points(const cJSON *root, const char **why)
 }
 
 /*
- * Return the values of point i as an object of paths, or NULL if out of memory.
+ * Return an object that maps each path to its value at point i, or NULL if out
+ * of memory.
  */
 static cJSON *
 get_values(const cJSON *sweep, size_t i)

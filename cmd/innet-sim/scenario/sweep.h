@@ -19,14 +19,14 @@ enum { SWEEP_POINTS_MAX = 100000 };
 
 /*
  * Set the value at `path` under root to a copy of value, and create missing
- * keys.  Returns NULL, or what is wrong with the path.
+ * keys.  Returns NULL, or an error message about the path.
  */
 const char *sweep_set(cJSON *root, const char *path, const cJSON *value);
 
 /*
- * Remove `path` from the sweep, for a caller that sets it to one value at all
- * points.  Returns NULL, or a swept path (borrowed) that would overwrite part
- * of this setting and that also sets something else.
+ * Remove `path` from the sweep, because the caller sets it to one value at all
+ * points.  If a swept path would overwrite part of this setting and also sets
+ * something else, returns that swept path (borrowed).  Otherwise returns NULL.
  */
 const char *sweep_leave(cJSON *root, const char *path);
 

@@ -148,7 +148,7 @@ training_parts(const struct scenario_training *t, bool link, const char *name)
 	return strcmp(name, "switch") == 0;
 }
 
-/* Return the first of these names whose value is not the default, or NULL. */
+/* Return the first key in `name` whose value is not the default, or NULL. */
 static const char *
 first_set(const struct scenario_training *t, const char *const *name)
 {

@@ -19,7 +19,7 @@
 
 enum {
 	TRAININGS_MAX = 100,
-	TRAINING_WORKERS_MAX = 4096,	/* most members of a job */
+	TRAINING_WORKERS_MAX = 4096,	/* largest number of members of a job */
 	TRAINING_RACKS_MAX = 4000
 };
 
@@ -41,14 +41,14 @@ struct scenario_training {
 	uint64_t approach;		/* enum training_approach */
 	uint64_t mode;			/* enum training_mode */
 	uint64_t workers;
-	uint64_t rack;			/* workers in a rack; 0: no racks */
+	uint64_t rack;	/* number of workers in a rack; 0: no racks */
 	uint64_t slots, core_slots; /* slots for sums: see training_slots() */
 	uint64_t elements;	/* length of a vector */
 	uint64_t payload_bytes;
 	uint64_t iterations;		/* UINT64_MAX: no limit */
 	uint64_t staleness;
 	bool barrier;	/* workers begin each iteration together */
-	uint64_t rate_bps;		/* of the hosts' links; 0: no limit */
+	uint64_t rate_bps;	/* rate of the hosts' links; 0: no limit */
 	uint64_t server_bps;		/* UINT64_MAX: same as rate_bps */
 	uint64_t core_bps;		/* UINT64_MAX: same as rate_bps */
 	uint64_t propagation_ns;
@@ -59,12 +59,12 @@ struct scenario_training {
 	double spread;			/* spread of compute times */
 	double speeds;			/* spread of the workers' speeds */
 	uint64_t update_ns;
-	uint64_t message_ns, messages;	/* a host's time for a message; messages
-					 * in a vector */
+	uint64_t message_ns, messages;	/* a host's time for a message; number
+					 * of messages in a vector */
 	uint64_t copy_bps;		/* 0: copies take no time */
 	uint64_t packet_ns;		/* a host's time for each packet */
-	bool capture;			/* capture its links if -w is given */
-	uint64_t auth;			/* enum tag_auth; a key is used */
+	bool capture;	/* capture the training's links if -w is given */
+	uint64_t auth;	/* enum tag_auth; a key is used unless it is NONE */
 	uint64_t give_up_ns;		/* ns, or the word auto or none */
 };
 
@@ -75,8 +75,8 @@ bool training_check(const struct scenario_training *t, size_t i,
     struct json_reader *r);
 
 /*
- * Return the number of links of that name (worker, rack, server), or of
- * switches of that name (switch, rack).
+ * Return the number of links with this name (worker, rack, server), or of
+ * switches with this name (switch, rack).
  */
 uint32_t training_parts(const struct scenario_training *t, bool link,
     const char *name);
@@ -87,7 +87,8 @@ const char *training_name(const struct scenario_training *t);
 enum { TRAINING_PPO = 10005 };	/* number of elements in num_vector() */
 
 /*
- * Return the ToS of the training's segments, or the bytes before their floats.
+ * Return the ToS of the training's segments.  training_head() returns the
+ * number of bytes before the floats of a segment.
  */
 static inline uint8_t
 training_tos(const struct scenario_training *t)
@@ -101,7 +102,10 @@ training_head(const struct scenario_training *t)
 	return seg_head_bytes(training_tos(t));
 }
 
-/* Return the floats in a segment except the last, or in the vector. */
+/*
+ * Return the number of floats in every segment except the last.
+ * training_elements() returns the number of floats in the vector.
+ */
 static inline uint32_t
 training_floats(const struct scenario_training *t)
 {
@@ -109,8 +113,9 @@ training_floats(const struct scenario_training *t)
 }
 
 /*
- * Return the number of segments that a switch can sum at a time: the core above
- * racks, or any other switch.  0: as many as the vectors need.
+ * Return the number of segments that a switch can sum at a time, or 0 if it can
+ * sum as many as the vectors need.  `core` is true for the core switch above
+ * racks.
  */
 static inline uint32_t
 training_slots(const struct scenario_training *t, bool core)

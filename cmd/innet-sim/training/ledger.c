@@ -32,7 +32,7 @@ ledger_free(struct ledger *l)
 	free(l);
 }
 
-/* Return the number that marks a worker's segment: 16 bits. */
+/* Return the 16-bit number that marks a segment of a worker. */
 static uint32_t
 make_number(const struct ledger *l, uint32_t worker, uint32_t iteration,
     uint32_t index)
@@ -70,7 +70,10 @@ is_equal(float a, uint64_t b)
 	return !(a < (float)b) && !(a > (float)b);
 }
 
-/* Check a synchronous result, which must be the sum of all workers. */
+/*
+ * Check a synchronous result, which must be the sum of the gradients of all
+ * workers.
+ */
 static const char *
 check_sync(const struct ledger *l, const struct seg *g)
 {
@@ -86,7 +89,10 @@ check_sync(const struct ledger *l, const struct seg *g)
 	    "a sum contains gradients of another iteration";
 }
 
-/* Return the entry of a round and segment; for a server, also of a worker. */
+/*
+ * Return the entry of a round and segment.  With a server, each worker has its
+ * own entries.
+ */
 static struct ledger_entry *
 get_entry(const struct ledger *l, uint32_t worker, uint32_t round,
     uint32_t index)
@@ -170,7 +176,7 @@ check_switch(const struct ledger *l, uint32_t index, const uint32_t *pushes)
 	return why;
 }
 
-/* Check the sum of a worker's first `answers` answers. */
+/* Check the sums of the first `answers` answers to a worker. */
 static const char *
 check_answer(const struct ledger *l, uint32_t worker, uint32_t answers,
     uint32_t index, const uint32_t *pushes, double who_sum, double what_sum)
@@ -224,7 +230,7 @@ ledger_check_rounds(const struct ledger *l, const uint32_t *pushes,
 
 	for (uint32_t w = 0; l->server && w < l->workers; w++) {
 		if (pushes[w] >= l->digit)
-			return NULL;	/* too many for one digit */
+			return NULL;	/* too many pushes for one digit */
 	}
 	for (uint32_t i = 0; i < l->segs && why == NULL; i++) {
 		*segment = i;

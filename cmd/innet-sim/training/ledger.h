@@ -31,13 +31,15 @@ enum {
 	LEDGER_FLOATS = 2,
 	LEDGER_WORKERS_SYNC = 16,
 	LEDGER_WORKERS_ASYNC = 7, /* 8^7 is below 2^24 */
-	LEDGER_WORKERS_MANY = 4,  /* asynchronous with racks or a server */
-	LEDGER_DIGIT_MANY = 64	  /* base of the digits then: 64^4 is 2^24 */
+	LEDGER_WORKERS_MANY = 4,  /* limit for asynchronous jobs with racks or a
+				   * server */
+	LEDGER_DIGIT_MANY = 64	  /* base of the digits in such jobs: 64^4 is
+				   * 2^24 */
 };
 
 /*
- * The first result of a round and segment; if contributions is 0, none has
- * come.
+ * The first result of a round and segment.  If `contributions` is 0, no result
+ * has arrived.
  */
 struct ledger_entry {
 	uint16_t contributions;
@@ -52,18 +54,18 @@ struct ledger {
 	bool restarted;			/* a worker of an asynchronous job
 					 * started the job and its rounds
 					 * again */
-	uint32_t first, rounds;	/* asynchronous: first round that is
-					 * kept; number of such rounds */
-	/* by round and segment; with a server, also by worker; owned */
+	uint32_t first, rounds;	/* asynchronous: first round that is kept;
+				 * number of rounds that are kept */
+	/* indexed by round and segment; with a server, also by worker; owned */
 	struct ledger_entry *entry;
-	uint64_t results;		/* results checked so far */
+	uint64_t results;		/* number of results checked so far */
 };
 
 /* The training that a ledger checks. */
 struct ledger_options {
 	uint32_t workers, segs;
 	bool async, racks, server;
-	uint32_t rounds;		/* rounds to keep, if asynchronous */
+	uint32_t rounds;	/* number of rounds to keep, if asynchronous */
 };
 
 /* Make a ledger.  Exits if out of memory. */
@@ -74,14 +76,14 @@ void ledger_free(struct ledger *l);
 void ledger_put(const struct ledger *l, uint32_t worker, uint32_t iteration,
     uint32_t index, uint8_t *vec);
 
-/* Check a result that a worker received.  Returns NULL, or what is wrong. */
+/* Check a result that a worker received.  Returns NULL, or an error message. */
 const char *ledger_check(struct ledger *l, uint32_t worker,
     const struct seg *g);
 
 /*
  * At the end of an asynchronous training, check that all rounds together
  * contain the pushes that were sent: pushes[worker] of each worker.  Returns
- * NULL, or what is wrong with segment *segment.
+ * NULL, or an error message about segment *segment.
  */
 const char *ledger_check_rounds(const struct ledger *l, const uint32_t *pushes,
     uint32_t *segment);

@@ -24,7 +24,7 @@ enum link_faults_count {
 
 struct link_faults {
 	struct link_fault_rates rates; /* rates of the pipes that have faults */
-	uint8_t *of;	/* by pipe: bits of the enum below; owned */
+	uint8_t *of;	/* for each pipe, bits of the enum below; owned */
 	struct rng chance;
 	struct timed_queue late;
 	uint64_t n[LINK_FAULTS_COUNTS];
@@ -32,7 +32,9 @@ struct link_faults {
 
 enum { LINK_FAULTS_HAS = 1, LINK_FAULTS_BAD = 2 };
 
-/* Give each direction of a link these faults, with the probability `share`. */
+/*
+ * Give each direction of each link these faults, with the probability `share`.
+ */
 void link_faults_open(struct sim *s, const struct link_fault_rates *w,
     double share);
 void link_faults_free(struct sim *s);

@@ -5,9 +5,9 @@
  * of a parameter server (its Figure 3).  LGC (local gradient computing)
  * computes a gradient and commits it unless it is too stale.  LWU (local weight
  * update) sends the gradient, receives rounds and updates the weights, one task
- * at a time.  async-worker.h is the machine of LWU; this file adds the time
- * that its tasks take.  With a server, LGC waits for the answer to its gradient
- * before it computes the next one.
+ * at a time.  async-worker.h implements LWU as a state machine; this file adds
+ * the time that the tasks of LWU take.  With a server, LGC waits for the answer
+ * to its gradient before it computes the next one.
  */
 #include "config.h"
 
@@ -89,8 +89,9 @@ is_ready(const struct sim *s, const struct train_worker *w)
 }
 
 /*
- * Return when to call is_ready() again if no packet arrives before; SIM_NEVER
- * if only a packet can change its answer.
+ * Return the time at which to call is_ready() again if no packet arrives
+ * earlier.  Returns SIM_NEVER if only a packet can change the result of
+ * is_ready().
  */
 static uint64_t
 ready_ns(const struct train_worker *w)
@@ -102,8 +103,8 @@ ready_ns(const struct train_worker *w)
 }
 
 /*
- * Occupy the worker's process for ns, after the work that it has begun.
- * Returns the time when it has finished.
+ * Occupy the worker's process for `ns` nanoseconds, after the work that the
+ * process has already begun.  Returns the time when it is free again.
  */
 static uint64_t
 occupy_process(struct sim *s, struct train_worker *w, uint64_t ns)
@@ -126,7 +127,7 @@ count_staleness(struct training *t, uint64_t stale)
 	t->stale_count++;
 }
 
-/* Commit LGC's gradient, for which LWU is ready, unless it is too stale. */
+/* Commit LGC's gradient unless it is too stale.  LWU must be ready for it. */
 static void
 commit_gradient(struct sim *s, struct train_worker *w)
 {
@@ -150,7 +151,7 @@ commit_gradient(struct sim *s, struct train_worker *w)
 	start_computing(s, w);
 }
 
-/* Finish a round, which is in the weights now. */
+/* Finish a round: from now on, its result is in the weights that LGC sees. */
 static void
 apply_round(struct sim *s, struct train_worker *w)
 {
@@ -177,7 +178,10 @@ apply_round(struct sim *s, struct train_worker *w)
 		start_computing(s, w);
 }
 
-/* Send what the machine wants to send.  Returns false if that is nothing. */
+/*
+ * Send all messages of the machine that are due.  Returns false if there were
+ * none.
+ */
 static bool
 send_messages(struct sim *s, struct train_worker *w)
 {
@@ -226,8 +230,8 @@ advance(struct sim *s, struct train_worker *w)
 }
 
 /*
- * Join again with the weights before round `first`, as innet-worker does.  LGC
- * learns about the last round before it.
+ * Join again with the weights before round `first`, as innet-worker does.
+ * After that, LGC still has to learn about the round before `first`.
  */
 static void
 rejoin_job(struct sim *s, struct train_worker *w, const uint8_t *weights,
@@ -249,7 +253,10 @@ rejoin_job(struct sim *s, struct train_worker *w, const uint8_t *weights,
 	w->iterations = (uint64_t)w->a.shown;
 }
 
-/* Act when a fetch has ended: join with the state, or start the job again. */
+/*
+ * Handle the end of a fetch: join with the state, start the job again, or
+ * report the failure.
+ */
 static void
 end_fetch(struct sim *s, struct train_worker *w)
 {
@@ -272,8 +279,9 @@ end_fetch(struct sim *s, struct train_worker *w)
 }
 
 /*
- * Send states, and fetch one if the machine has ended and a state would help.
- * Returns true if worker w fetches; *due is then the time of the next check.
+ * Send states to other workers.  Fetch a state if the machine of worker w has
+ * ended and a state would help.  While w fetches a state, returns true and sets
+ * *due to the time of the next check.
  */
 static bool
 transfer_state(struct sim *s, struct train_worker *w, uint64_t *due)
@@ -303,7 +311,8 @@ transfer_state(struct sim *s, struct train_worker *w, uint64_t *due)
 }
 
 /*
- * Do all work that can be done now.  Returns true if worker w fetches a state.
+ * Do all work that can be done now.  While worker w fetches a state, returns
+ * true and sets *due to the time of the next check.
  */
 static bool
 run_machine(struct sim *s, struct train_worker *w, uint64_t *due)
@@ -375,7 +384,7 @@ train_async_arrive(struct sim *s, struct train_worker *w,
 		if (t->server == NULL && t->ledger == NULL)
 			t->n[TRAIN_WRONG] += !train_is_right_sum(&g);
 		else if (t->server != NULL && g.index == 0)
-			/* updates by others in the meantime */
+			/* number of updates by other workers in between */
 			count_staleness(t, (uint64_t)vec_get(g.vec, 0) - 1);
 	} else if (d->tos == CONTROL_TOS &&
 		   train_receive_control(s, w, &a->m.in,

@@ -11,11 +11,11 @@ void train_async_open(struct train_worker *w,
 /* Begin the training: worker w computes its first gradient. */
 void train_async_begin(struct sim *s, struct train_worker *w);
 
-/* Handle a packet that worker w receives. */
+/* Handle a packet that arrives at worker w. */
 void train_async_arrive(struct sim *s, struct train_worker *w,
     const struct sim_packet *p);
 
-/* Do all work that can be done now; return the time of the next work. */
+/* Do all work that can be done now; return the time when more work is due. */
 uint64_t train_async_step(struct sim *s, struct train_worker *w);
 
 #endif

@@ -21,7 +21,7 @@
 #define GIVE_UP_NS 30000000000u	/* default of innet-worker */
 
 enum {
-	SPARE_ROUNDS = 8	/* rounds kept after the last that all have */
+	SPARE_ROUNDS = 8 /* rounds to keep in addition to the iterations */
 };
 
 static const struct scenario_training *
@@ -189,7 +189,7 @@ open_machine(struct train_switch *w, uint32_t members, uint32_t number)
 	train_open_machine(w);
 }
 
-/* Open the machines of the switches or server that sum. */
+/* Open the machines of the switches that sum, or of the server. */
 static void
 open_machines(struct training *t)
 {

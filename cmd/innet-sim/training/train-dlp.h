@@ -19,7 +19,7 @@ void train_dlp_gradient(struct train_worker *w, uint64_t now_ns);
 void train_dlp_receive(struct sim *s, struct train_worker *w,
     const struct sim_datagram *d);
 
-/* Send all packets that are due; return the time of the next. */
+/* Send all packets that are due; return the time when the next one is due. */
 uint64_t train_dlp_send_pending(struct sim *s, struct train_worker *w);
 
 /* Return counters of the switch and the workers; 0 without program dlp. */

@@ -29,7 +29,7 @@ fail_worker(struct sim *s, struct train_worker *w,
 }
 
 /*
- * Begin or end a fault of the links, workers or switches of training t that it
+ * Begin or end fault f in training t, for the links, workers or switches that f
  * names.
  */
 static void

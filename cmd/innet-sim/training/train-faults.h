@@ -4,10 +4,10 @@
 
 #include "cmd/innet-sim/training/train.h"
 
-/* Schedule the faults of t, which begins now, as events. */
+/* Schedule the faults of training t, which begins now, as events. */
 void train_add_faults(struct sim *s, const struct training *t);
 
-/* Begin or end a fault: handle the event with that number. */
+/* Begin or end a fault: handle the SIM_FAULT event with this number. */
 void train_handle_fault(struct sim *s, uint32_t id);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "cmd/innet-sim/training/train.h"
 
-/* Return how long worker w computes its next gradient, in ns. */
+/* Return the time that worker w needs for its next gradient, in ns. */
 uint64_t train_compute_ns(struct train_worker *w);
 
 /* Return the switch or server that sums for worker w. */

@@ -9,7 +9,10 @@
 /* Return the key of a training, or NULL if it has none. */
 const struct key *train_key(const struct training *t);
 
-/* Draw the random bytes of machine number `who` in its life number `lives`. */
+/*
+ * Draw the secret of machine number `who`, which has been restarted `lives`
+ * times.
+ */
 void train_secret(const struct sim *s, const struct training *t,
     uint32_t who, uint32_t lives, uint8_t secret[32]);
 

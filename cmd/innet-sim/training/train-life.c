@@ -3,9 +3,9 @@
  * train-life.h
  *
  * A number represents the weights of a worker.  It depends on all results that
- * the worker has used, and on their order.  So it is equal in two workers if
- * their weights would be equal.  After a restart, a worker uses either another
- * port or the same port.
+ * the worker has used, and on their order.  So two workers have the same number
+ * if their weights would be equal.  After a restart, a worker uses either a new
+ * port or its old port.
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@
 #include "cmd/innet-sim/training/train-member.h"
 #include "cmd/innet-sim/training/train-net.h"
 
-enum { STATE_MOST = 40000 };		/* limit for the bytes of a state */
+enum { STATE_MOST = 40000 };		/* largest size of a state, in bytes */
 
 void
 train_life_open(struct train_worker *w)
@@ -64,7 +64,7 @@ train_life_use_result(struct train_worker *w)
 	life->used++;
 }
 
-/* Return the bytes of a state, which depend only on the training. */
+/* Return the size of a state in bytes, which depends only on the training. */
 static uint32_t
 get_state_bytes(const struct training *t)
 {
@@ -78,7 +78,10 @@ get_membership(struct train_worker *w)
 	return w->t->cf->mode == TRAINING_ASYNC ? &w->a.m.in : &w->l.in;
 }
 
-/* Offer the weights of an asynchronous worker if all are of one round. */
+/*
+ * Offer the weights of an asynchronous worker if all weights are from the same
+ * round.
+ */
 static void
 give_weights(struct sim *s, struct train_worker *w)
 {
@@ -183,7 +186,7 @@ train_life_report_failure(struct sim *s, const struct train_worker *w)
 	    control_status_text(e->status));
 }
 
-/* Act when a fetch has ended: use the state, or report the failure. */
+/* Handle the end of a fetch: use the state, or report the failure. */
 static void
 end_transfer(struct sim *s, struct train_worker *w)
 {

@@ -38,16 +38,17 @@ void train_life_add_segment(struct train_worker *w, const struct seg *g);
 void train_life_use_result(struct train_worker *w);
 
 /*
- * Receive a datagram.  Returns true if *c is a message for the machine of
- * worker w.  Answers the messages of the state transfer h, unless it is NULL.
+ * Receive a control datagram.  If h is not NULL, answer messages of this state
+ * transfer.  Returns true if the message, which is then in *c, is for the
+ * machine of worker w.
  */
 bool train_receive_control(struct sim *s, struct train_worker *w,
     struct membership *in, struct state_transfer *h,
     const struct sim_datagram *d, struct control *c);
 
 /*
- * Fetch a state for worker w if its machine has ended.  Returns true while it
- * fetches; *due is then the time of the next check.
+ * Fetch a state for worker w if its machine has ended.  While w fetches a
+ * state, returns true and sets *due to the time of the next check.
  */
 bool train_life_receive_state(struct sim *s, struct train_worker *w,
     uint64_t *due);

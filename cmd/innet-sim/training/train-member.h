@@ -26,7 +26,10 @@ struct membership_conf train_membership(const struct train_worker *w,
 void train_open_sync_worker(const struct sim *s, struct train_worker *w,
     uint64_t iterations, uint32_t xid);
 
-/* Send the len bytes at msg, a buffer with room for CONTROL_MAX_BYTES. */
+/*
+ * Send the control message of len bytes at msg.  The buffer must have room for
+ * CONTROL_MAX_BYTES bytes.
+ */
 void train_send_control(struct sim *s, struct train_worker *w, uint8_t *msg,
     size_t len);
 
@@ -38,7 +41,10 @@ void train_add_tag(const struct train_worker *w, struct segment_tag *p,
 bool train_check_tag(const struct train_worker *w, struct segment_tag *p,
     const struct sim_datagram *d);
 
-/* Send segments of a gradient, with tags if they are needed. */
+/*
+ * Send `count` segments of a gradient, beginning with segment `first`, with
+ * tags if they are needed.
+ */
 void train_send_segments(struct sim *s, struct train_worker *w,
     struct segment_tag *tags, uint32_t iteration, uint32_t first,
     uint32_t count);

@@ -9,14 +9,15 @@
 #include "common/base/message.h"
 #include "common/wire/frame.h"
 
-enum { SUBNET = 250 };		/* nodes in each network of addresses */
+enum { SUBNET = 250 };		/* number of nodes in each subnet */
 
 void
 train_wake(struct sim *s, const struct sim_node *n, uint64_t *wake_ns,
     uint64_t at_ns)
 {
 	if (at_ns >= *wake_ns)
-		return;		/* it wakes earlier, and then sleeps again */
+		return;		/* the node already wakes earlier, and can wait
+				 * again then */
 	*wake_ns = at_ns > s->now_ns ? at_ns : s->now_ns;
 	sim_wake(s, n, *wake_ns);
 }

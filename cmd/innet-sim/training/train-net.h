@@ -8,15 +8,15 @@
 #include "cmd/innet-sim/training/train.h"
 
 /*
- * Wake the node at at_ns unless it wakes earlier.  *wake_ns is the time at
- * which it wakes now; it is updated.
+ * Wake node n at the time at_ns unless it wakes earlier.  *wake_ns is the time
+ * of its next wake, and is updated.
  */
 void train_wake(struct sim *s, const struct sim_node *n, uint64_t *wake_ns,
     uint64_t at_ns);
 
 /*
- * Return a packet with the len bytes at p.  The frame of a segment has full
- * length.
+ * Return a packet with the len bytes at p.  The frame of a segment has the
+ * length that it would have with all floats.
  */
 struct sim_packet train_packet(struct training *t, uint8_t tos,
     const uint8_t *p, uint32_t len);
@@ -41,7 +41,10 @@ void train_count_loss(struct sim *s, const struct sim_packet *p,
 /* Return the time that a host needs for a message of that many bytes, in ns. */
 uint64_t train_cost_ns(const struct training *t, uint64_t bytes);
 
-/* Return the address that represents a node, or the node with an address. */
+/*
+ * Return the address that represents node n.  train_node_at() returns the node
+ * with this address.
+ */
 union addr train_node_addr(const struct training *t, const struct sim_node *n);
 struct sim_node *train_node_at(const struct training *t, const union addr *a);
 

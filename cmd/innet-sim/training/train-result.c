@@ -76,8 +76,8 @@ count_losses(const struct training *t)
 }
 
 /*
- * Have all workers ended?  If one still waits although no event is left, print
- * what it waits for and return false.
+ * Have all workers ended?  If a worker still waits although no event is left,
+ * print the result or step that it waits for, and return false.
  */
 static bool
 has_ended(const struct sim *s, const struct training *t)

@@ -9,14 +9,12 @@
 extern const struct result_figure train_figures[];
 
 /*
- * Write a row for each training.  Returns false after a warning if one is not
- * sound.
+ * Write a row for each training.  Returns false after a warning if a training
+ * is not sound.
  */
 bool train_result(struct sim *s, struct result_row *row);
 
-/*
- * Is everything in t accounted for, are all sums right, and all weights equal?
- */
+/* Are all packets in t accounted for, all sums right, and all weights equal? */
 bool train_is_sound(struct sim *s, struct training *t);
 
 #endif

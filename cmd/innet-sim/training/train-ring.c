@@ -28,7 +28,7 @@ count_steps(const struct train_worker *w)
 	return 2 * ((uint32_t)w->t->cf->workers - 1);
 }
 
-/* Return the floats in the part that worker i sends in a step. */
+/* Return the number of floats in the part that worker i sends in a step. */
 static uint32_t
 count_part_floats(const struct train_worker *w, uint32_t i, uint32_t step)
 {

@@ -9,10 +9,10 @@
 /* Allocate the state that worker w keeps about the ring. */
 void train_ring_open(struct train_worker *w);
 
-/* Return the bytes of the part that worker w sends in this step. */
+/* Return the size, in bytes, of the part that worker w sends in this step. */
 uint64_t train_ring_bytes(const struct train_worker *w);
 
-/* Send that part to the next worker. */
+/* Send the part of this step to the next worker. */
 void train_ring_send(struct sim *s, struct train_worker *w);
 
 /* Receive a packet of a part. */
@@ -21,7 +21,7 @@ void train_ring_receive(struct train_worker *w, const struct sim_packet *p);
 /* Has worker w received the whole part of this step? */
 bool train_ring_has(const struct train_worker *w);
 
-/* Go to the next step.  Returns false if there is none. */
+/* Go to the next step.  Returns false if this was the last step. */
 bool train_ring_next_step(struct train_worker *w);
 
 #endif

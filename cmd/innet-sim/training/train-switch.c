@@ -1,7 +1,8 @@
 /*
  * train-switch.c - switches and servers of a training: train-switch.h
  *
- * A switch or server that sums has a plane; the others only forward packets.
+ * A switch or server that sums has a plane; other switches only forward
+ * packets.
  */
 #include "config.h"
 
@@ -13,7 +14,7 @@
 #include "cmd/innet-sim/training/train-net.h"
 #include "cmd/innet-sim/training/train-switch.h"
 
-enum { KEEP_BYTES = 64000000 };	/* bytes of results that a switch keeps */
+enum { KEEP_BYTES = 64000000 };	/* size of the results that a switch keeps */
 
 /* Return the pipe from a switch toward node n. */
 static struct sim_pipe *
@@ -100,9 +101,11 @@ train_open_machine(struct train_switch *w)
 	job->h = (uint16_t)w->members;
 	job->slots = training_slots(t->cf, t->racks > 0 && w->node == t->sw);
 	job->async = async;
-	/* as many results as 64 MB hold if segments have all their floats */
+	/*
+	 * as many results as fit into 64 MB if segments have all their floats
+	 */
 	job->keep_bytes = KEEP_BYTES / packet * train_segment_bytes(t);
-	if (t->ledger != NULL) {	/* keep all rounds instead */
+	if (t->ledger != NULL) {	/* keep the results of all rounds */
 		job->keep_bytes = 2 * (uint64_t)t->ledger->rounds * t->segs *
 		    train_segment_bytes(t);
 		/* workers that are done are silent, but still members */
@@ -126,7 +129,7 @@ train_open_machine(struct train_switch *w)
 	sim_plane_open(w->plane, w->sim, w->node, &w->conf, send_datagram);
 }
 
-/* Schedule the next time at which the plane has work. */
+/* Schedule a wake at the time when the plane has more work. */
 static void
 schedule_wake(struct sim *s, struct train_switch *w)
 {

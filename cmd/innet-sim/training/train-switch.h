@@ -1,7 +1,8 @@
 /*
  * train-switch.h - switches and servers of a training
  *
- * Those that sum have a plane; the others only forward packets.
+ * A switch or server that sums has a plane; other switches only forward
+ * packets.
  */
 #ifndef INNET_SIM_TRAIN_SWITCH_H
 #define INNET_SIM_TRAIN_SWITCH_H

@@ -40,7 +40,10 @@ is_ring(const struct train_worker *w)
 	return w->t->cf->approach == TRAINING_RING;
 }
 
-/* Return the time for a message of this iteration or step. */
+/*
+ * Return the time that a host spends on a message of this iteration, or of this
+ * step in a ring.
+ */
 static uint64_t
 get_cost_ns(const struct train_worker *w)
 {
@@ -66,7 +69,7 @@ use_result(struct sim *s, struct train_worker *w)
 	    w->t->cf->update_ns);
 }
 
-/* Handle the result of an iteration, which has arrived and was read. */
+/* Handle the result of an iteration after the host has read it. */
 static void
 complete_result(struct sim *s, struct train_worker *w)
 {
@@ -108,7 +111,7 @@ begin_iteration(struct sim *s, struct train_worker *w)
 	enter_phase(s, w, TRAIN_COMPUTES, ns);
 }
 
-/* Handle a gradient that is computed. */
+/* Handle a gradient that has been computed. */
 static void
 complete_gradient(struct sim *s, struct train_worker *w)
 {
@@ -119,7 +122,7 @@ complete_gradient(struct sim *s, struct train_worker *w)
 	enter_phase(s, w, TRAIN_SENDS, get_cost_ns(w));
 }
 
-/* Send the gradient, or a part of it, which is ready to leave. */
+/* Send the gradient, or a part of it in a ring. */
 static void
 send_gradient(struct sim *s, struct train_worker *w)
 {
@@ -169,7 +172,10 @@ end_phase(struct sim *s, struct train_worker *w)
 	}
 }
 
-/* Send what the synchronous machine wants to send; return its next deadline. */
+/*
+ * Send all messages of the synchronous machine that are due; return its next
+ * deadline.
+ */
 static uint64_t
 send_pending(struct sim *s, struct train_worker *w)
 {
@@ -313,7 +319,7 @@ handle_wake(struct sim *s, struct sim_node *n)
 	struct train_worker *w = n->own;
 
 	if (w->paused_ns > s->now_ns)
-		return;		/* it wakes when the pause is over */
+		return;		/* the worker wakes when the pause is over */
 	if (w->wake_ns > s->now_ns)
 		return;
 	w->wake_ns = SIM_NEVER;

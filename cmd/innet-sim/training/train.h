@@ -2,12 +2,12 @@
  * train.h - trainings while they run
  *
  * Switches, servers and workers are the machines of common/iswitch and
- * common/dlp that also run live, and they exchange the same datagrams.  Here a
- * segment has only one float, which is 1 from every worker, but its frame has
- * the length that it would have with all floats.  So every sum shows how many
- * gradients it contains, and its header must agree.  Under chaos, a segment has
- * the two floats of ledger.h.  Only the ring has its own rules, in
- * train-ring.c.
+ * common/dlp that also run live, and they exchange the same datagrams.  Every
+ * worker sends segments with only one float, which is 1, but the frame of a
+ * segment has the length that it would have with all floats.  So every sum is
+ * the number of gradients that it contains, and its header must have the same
+ * number.  Under chaos, a segment has the two floats of ledger.h.  Only the
+ * ring has its own rules, in train-ring.c.
  *
  * A host spends time on messages and on packets.  A message is a vector or, in
  * a ring, a part of one.  It costs messages x message + bytes / copy_rate
@@ -38,9 +38,10 @@
 enum {
 	TRAIN_PORT = 5000, /* UDP port of workers */
 	TRAIN_INSIDE = 0,  /* pipe->port of a pipe within a host */
-	TRAIN_STALE = 8,   /* each lower value of staleness has a counter */
+	TRAIN_STALE = 8,   /* each value of staleness below 8 has a counter */
 	TRAIN_LIFE = 22	   /* each restart adds 1 << 22 to the transaction
-			    * numbers, as an hour adds to control_first_xid() */
+			    * numbers, as much as control_first_xid() adds in an
+			    * hour */
 };
 
 enum train_count {
@@ -59,13 +60,13 @@ struct train_worker;
 /* One of the two iterations in which synchronous workers can be. */
 struct train_round {
 	uint64_t ready_ns;	/* time when its last gradient was ready */
-	uint32_t done;			/* workers that have its result */
+	uint32_t done;	/* number of workers that have its result */
 };
 
 enum {
 	TRAIN_MESSAGE_BYTES = DLP_BYTES_MAX,	/* longer than any control
 						 * message */
-	TRAIN_LONGS = 16384	/* most long messages on the way at a time */
+	TRAIN_LONGS = 16384	/* largest number of long messages on the way */
 };
 
 /* A message that is too long for struct sim_datagram. */
@@ -83,21 +84,23 @@ struct training {
 	struct train_worker *w;
 	uint32_t floats, elements, segs;
 	uint32_t number;		/* index in the scenario */
-	uint32_t joined; /* workers that have joined; it begins when all have */
-	uint32_t busy;			/* workers that are not done */
+	uint32_t joined; /* number of workers that have joined; when all have,
+			  * the training begins */
+	uint32_t busy;	/* number of workers that are not done */
 	uint64_t began_ns, end_ns;
-	uint64_t updates;		/* updates of the weights */
+	uint64_t updates;		/* number of updates of the weights */
 	struct train_round round[2];
 	uint64_t n[TRAIN_COUNTS], lost[SIM_LOSSES];
 	uint64_t stale[TRAIN_STALE + 1], stale_sum, stale_count;
 	struct durations iteration, compute, network, aggregation, latency;
 	uint64_t most_ns;		/* longest aggregation */
-	struct train_long *longs;	/* by number; owned */
+	struct train_long *longs; /* indexed by number % TRAIN_LONGS; owned */
 	uint32_t long_number;		/* number of the last long message */
-	uint64_t give_up_ns;		/* SIM_NEVER, or as in the tools */
-	uint32_t carried; /* floats that a simulated segment has */
+	uint64_t give_up_ns;		/* time after which workers give up, or
+					 * SIM_NEVER */
+	uint32_t carried; /* number of floats in a simulated segment */
 	struct ledger *ledger;		/* checks sums under chaos, or NULL */
-	uint32_t struck; /* bits: random faults that have begun */
+	uint32_t struck; /* bit set of random faults that have begun */
 	bool sends_state;	/* workers can send their states to others */
 };
 
@@ -106,9 +109,10 @@ struct train_switch {
 	struct training *t;
 	struct sim *sim;
 	struct sim_node *node;
-	struct sim_pipe *up;		/* pipe to the core, or from a server */
+	struct sim_pipe *up;		/* pipe from a rack to the core, or from
+					 * the server */
 	struct sim_pipe **down;		/* pipes to workers, or to racks */
-	uint32_t first, n;		/* workers or racks below it */
+	uint32_t first, n; /* first worker or rack below it; number of them */
 	uint32_t members, number;	/* settings of its machine */
 	struct sim_pipe *server;	/* pipe to the server, or NULL */
 	struct sim_plane *plane;	/* owned; NULL: it only forwards */
@@ -121,9 +125,10 @@ struct train_switch {
 	uint32_t lives;			/* number of starts */
 	/* only in a server: */
 	struct sim_pipe *rx;		/* pipe from its link to its process */
-	uint64_t busy_ns, tx_ns;	/* the process and link are free from
-					 * these times */
-	uint32_t updated;	/* last iteration updated, if synchronous */
+	uint64_t busy_ns, tx_ns;	/* times from which the process and the
+					 * link are free */
+	uint32_t updated;	/* last iteration that updated the weights, if
+				 * synchronous */
 	bool has_updated;
 };
 
@@ -134,20 +139,22 @@ enum train_phase {
 
 struct train_ring {
 	uint32_t step;
-	uint32_t *got[2];		/* packets by step, for t & 1; owned */
+	uint32_t *got[2];		/* packets received in each step, for
+					 * iteration & 1; owned */
 };
 
 struct train_async {
 	struct async_worker m;
 	bool learning;	/* a round enters the weights at learn_ns */
 	uint64_t learn_ns;
-	int64_t shown;	/* rounds that LGC sees in the weights */
+	int64_t shown;	/* number of rounds in the weights that LGC sees */
 	int64_t t_w;			/* t_w of Algorithm 1 */
-	uint64_t committed_ns;		/* time of a commit since the last
-					 * round; 0: none */
+	uint64_t committed_ns;		/* time when the first gradient
+					 * committed since the last round was
+					 * ready; 0: none */
 	uint64_t learnt_ns;		/* time of the last update */
 	bool was_member;
-	bool finished;	/* has done all iterations, but continues */
+	bool finished;	/* the worker has done all iterations, but continues */
 };
 
 /* A worker of a session of DLP. */
@@ -158,10 +165,12 @@ struct train_dlp {
 
 /* The state of a worker that may be killed: train-life.h. */
 struct train_life {
-	uint32_t lives, dead;		/* deaths; faults that hold it down */
+	uint32_t lives, dead;		/* number of deaths; number of faults
+					 * that hold it down */
 	struct state_transfer transfer;
-	float *what[2];			/* results by iteration & 1; owned */
-	uint64_t used, weights;	/* results used; the number for its weights */
+	float *what[2];	/* results, indexed by iteration & 1; owned */
+	uint64_t used, weights;	/* number of results used; number for the
+				 * weights */
 };
 
 struct train_worker {
@@ -169,10 +178,10 @@ struct train_worker {
 	struct sim_node *node;
 	struct sim_pipe *up, *rx;
 	uint32_t id;
-	uint64_t tx_ns, rx_ns, busy_ns;	/* sending, receiving and the process
-					 * are free from these times */
+	uint64_t tx_ns, rx_ns, busy_ns;	/* times from which sending, receiving
+					 * and the process are free */
 	uint64_t wake_ns;
-	uint64_t paused_ns;		/* paused until this time */
+	uint64_t paused_ns;	/* the worker is paused until this time */
 	struct rng chance;
 	double speed;
 	enum train_phase phase;
@@ -181,8 +190,9 @@ struct train_worker {
 						 * iteration */
 	uint64_t iterations;
 	uint64_t counted;	/* iterations counted in training.round */
-	bool in;			/* is a member of the job */
-	struct channel_client channel;	/* to the switch or server that sums */
+	bool in;			/* the worker is a member of the job */
+	struct channel_client channel;	/* channel to the switch or server that
+					 * sums */
 	struct sync_worker l;
 	struct train_life life;
 	struct train_ring ring;
@@ -190,7 +200,7 @@ struct train_worker {
 	struct train_dlp *dlp;	/* owned; NULL: the program is iSwitch */
 };
 
-/* Return the length of a segment in the machines, in bytes, at most. */
+/* Return the maximum length of a segment in the machines, in bytes. */
 static inline uint32_t train_segment_bytes(const struct training *t);
 
 static inline bool train_is_over(const struct training *t);
@@ -208,8 +218,8 @@ static inline uint16_t train_life_port(const struct train_worker *w);
 
 /*
  * Does worker w continue after its last iteration until all workers have
- * ended?  An asynchronous worker does if racks are killed, because others may
- * need its state, or need its pushes to complete a round.
+ * ended?  An asynchronous worker continues if racks are killed, because other
+ * workers may need its state, or its pushes to complete a round.
  */
 static inline bool train_continues(const struct train_worker *w);
 
