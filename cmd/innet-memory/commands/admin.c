@@ -181,9 +181,12 @@ run_command_list(struct client *c, const struct resp_args *a)
  */
 struct parameter {
 	const char *name;
-	const char *fixed;	/* its text, or NULL for a number */
+	const char *fixed;	/* fixed text, or NULL for a number */
 	size_t at;		/* offset of the uint64_t in struct conf */
-	/* range in units; if hi is 0, the parameter cannot be set */
+	/*
+	 * range of the number in units of `unit`; if hi is 0, the parameter
+	 * cannot be set
+	 */
 	uint64_t unit, lo, hi;
 	bool never;		/* 0 means TIMER_NEVER */
 };
@@ -234,8 +237,8 @@ reply_parameter(struct client *c, const struct parameter *s)
 }
 
 /*
- * Copy argument i to out as a string, cut to room bytes.  Return false if the
- * string was cut or contains a NUL byte.
+ * Copy argument i to `out` as a string, cut to `room` bytes.  Return false if
+ * the string was cut or contains a NUL byte.
  */
 static bool
 copy_arg(const struct resp_args *a, size_t i, char *out, size_t room)
@@ -283,7 +286,7 @@ static const struct num_unit memory_units[] = {
 
 /*
  * Return the parameter that argument i names, and store its new value in *v.
- * If one of them is invalid, reply with an error and return NULL.
+ * If the name or the value is invalid, reply with an error and return NULL.
  */
 static const struct parameter *
 read_parameter(struct client *c, const struct resp_args *a, size_t i,
@@ -368,8 +371,8 @@ run_resetstat(struct client *c, const struct resp_args *a)
 }
 
 /*
- * Save the keys and then stop; NOSAVE skips the save.  If the save fails,
- * continue to run.
+ * Save the keys and then stop; NOSAVE skips the save.  If the save fails, the
+ * server does not stop.
  */
 static void
 run_shutdown(struct client *c, const struct resp_args *a)

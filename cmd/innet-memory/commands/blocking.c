@@ -8,7 +8,10 @@
 #include "cmd/innet-memory/commands/lists.h"
 #include "cmd/innet-memory/commands/parts.h"
 
-/* Read argument i, a timeout in seconds, and compute the deadline. */
+/*
+ * Read argument i, a timeout in seconds, and compute the deadline.  If it is
+ * invalid, reply with an error and return false.
+ */
 static bool
 read_deadline(struct client *c, const struct resp_args *a, size_t i,
     uint64_t *deadline_ns)
@@ -31,8 +34,8 @@ read_deadline(struct client *c, const struct resp_args *a, size_t i,
 }
 
 /*
- * Pop an element from the first list with elements, in the order of the
- * arguments from 1 on.  Return false if all lists are empty.
+ * Pop an element from the first list that is not empty, beginning with the list
+ * in argument 1.  Return false if all lists are empty.
  */
 static bool
 pop_first_list(struct client *c, const struct resp_args *a, bool left,
@@ -50,7 +53,9 @@ pop_first_list(struct client *c, const struct resp_args *a, bool left,
 	return false;
 }
 
-/* If the deadline has passed, reply that no element arrived. */
+/*
+ * If the deadline has passed, reply that no element arrived, and return true.
+ */
 static bool
 reply_timeout(struct client *c, bool late)
 {
@@ -80,7 +85,7 @@ pop_or_wait(struct client *c, const struct resp_args *a, bool left)
 	    pop_first_list(c, a, left, false))
 		return;
 	if (!client_park(c, deadline_ns, left ? retry_blpop : retry_brpop))
-		reply_nil_array(c);	/* EXEC: do not wait */
+		reply_nil_array(c);	/* within EXEC: do not wait */
 }
 
 static void
@@ -96,8 +101,8 @@ run_brpop(struct client *c, const struct resp_args *a)
 }
 
 /*
- * Move an element for BLMOVE, or for BRPOPLPUSH, which has no arguments for the
- * ends of the lists.
+ * Move an element for BLMOVE or BRPOPLPUSH.  BRPOPLPUSH has no arguments for
+ * the ends of the lists.
  */
 static bool
 move_element(struct client *c, const struct resp_args *a)
@@ -127,7 +132,7 @@ move_or_wait(struct client *c, const struct resp_args *a)
 	if (!read_deadline(c, a, a->n - 1, &deadline_ns) || move_element(c, a))
 		return;
 	if (!client_park(c, deadline_ns, retry_move))
-		reply_nil(c);	/* EXEC: do not wait */
+		reply_nil(c);	/* within EXEC: do not wait */
 }
 
 static void

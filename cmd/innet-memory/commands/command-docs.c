@@ -51,7 +51,7 @@ struct node {
 	enum kind kind;
 	char name[NAME_BYTES], token[NAME_BYTES]; /* "" if there is none */
 	bool optional, many;
-	struct node *first, *next;	/* child; next sibling */
+	struct node *first, *next;	/* first child; next sibling */
 };
 
 struct parse {
@@ -93,7 +93,7 @@ parse_word(struct parse *p)
 	return o;
 }
 
-/* Parse a word or a bracket, and "..." after it. */
+/* Parse a word or a bracketed part, and "..." if it follows. */
 static struct node *
 parse_item(struct parse *p)
 {

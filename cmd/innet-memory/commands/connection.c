@@ -282,8 +282,8 @@ print_client(FILE *f, const struct client *c)
 }
 
 /*
- * Reply with the clients whose ids are in the arguments from `from` on.  If
- * from is 0, reply with all clients.
+ * Reply with the clients whose ids are in argument `from` and the arguments
+ * after it.  If `from` is 0, reply with all clients.
  */
 static void
 list_clients(struct client *c, const struct resp_args *a, size_t from)

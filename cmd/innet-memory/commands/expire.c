@@ -43,8 +43,8 @@ read_conditions(struct client *c, const struct resp_args *a,
 }
 
 /*
- * Return true if k may get this expiry time.  A key without one counts as
- * expiring later than any time.
+ * Return true if k may get this expiry time.  A key without an expiry time
+ * counts as one that expires later than any other.
  */
 static bool
 conditions_hold(const struct key *k, const struct conditions *w, int64_t at_ms)
@@ -108,8 +108,8 @@ run_pexpireat(struct client *c, const struct resp_args *a)
 }
 
 /*
- * Reply with the expiry time or the time left.  The reply is -1 if the key does
- * not expire and -2 if there is no such key.
+ * Reply with the expiry time of a key, or with the time that is left.  The
+ * reply is -1 if the key does not expire and -2 if the key does not exist.
  */
 static void
 reply_expiry(struct client *c, const struct resp_args *a, bool seconds,
@@ -175,7 +175,10 @@ sweep_expired(struct server *srv, uint64_t now_ns)
 	if (now_ns < srv->sweep_ns)
 		return srv->sweep_ns;
 	for (size_t n = 0; n < SWEEP_KEYS && ks->n > 0; n++) {
-		/* go downwards, because the last key replaces a removed one */
+		/*
+		 * count down, because the last key takes the place of a removed
+		 * key
+		 */
 		srv->sweep_at = (srv->sweep_at == 0 || srv->sweep_at > ks->n ?
 		    ks->n : srv->sweep_at) - 1;
 		if (keys_is_over(ks->key[srv->sweep_at])) {

@@ -7,11 +7,11 @@
  * The stars divide a pattern into parts.  The first part must match the
  * beginning of a name, and the last part its end.  Each part between them is
  * searched for after the match of the part before it. memmem(3) finds a part of
- * plain characters, in a time that is linear in the length of the name.  The
- * shift-and algorithm finds a part with ? or a class: it has one bit for each
- * character of the part, and the bit is set if the part up to that character
- * matches here.  GLOB_WILD_MAX limits the number of these bits, and therefore
- * the work for each byte of a name.
+ * plain characters, in time linear in the length of the name.  The shift-and
+ * algorithm finds a part with ? or a class: it has one bit for each character
+ * of the part.  The bit is set if the part up to this character matches at the
+ * current position.  GLOB_WILD_MAX limits the number of these bits, and
+ * therefore the work for each byte of a name.
  */
 #ifndef INNET_MEMORY_COMMANDS_GLOB_H
 #define INNET_MEMORY_COMMANDS_GLOB_H
@@ -23,14 +23,15 @@
 #include <string.h>
 
 enum {
-	GLOB_MAX = 64 << 10,	/* most bytes in a pattern */
-	GLOB_WILD_MAX = 1024,	/* most characters in parts with ? or [ */
+	GLOB_MAX = 64 << 10,	/* largest number of bytes in a pattern */
+	GLOB_WILD_MAX = 1024, /* limit on the characters in parts with ? or [ */
 	GLOB_WORDS = GLOB_WILD_MAX / 64
 };
 
 struct glob_part {
-	size_t len;		/* number of bytes that it matches */
-	size_t at;		/* its offset in text, or first bit in mask */
+	size_t len;		/* number of bytes that the part matches */
+	size_t at;		/* offset of the part in `text`, or its first
+				 * bit in `mask` */
 	bool wild;		/* the part has ? or [ */
 };
 
@@ -40,16 +41,16 @@ struct glob {
 	uint8_t *text;		/* text of the plain parts */
 	size_t text_len;
 	/*
-	 * Indexed by a byte of a name: the bits of all wild characters that
-	 * match it.
+	 * For each value of a byte: the bits of all wild characters that match
+	 * this byte.
 	 */
 	uint64_t (*mask)[GLOB_WORDS];	/* NULL without wild parts */
 	size_t bits;
 };
 
 /*
- * Parse the pattern p of n bytes.  Return NULL, or an error; then there is
- * nothing to free.
+ * Parse the pattern p of n bytes.  Return NULL, or an error message.  After an
+ * error, there is nothing to free.
  */
 static inline const char *glob_compile(struct glob *g, const uint8_t *p,
     size_t n);
@@ -92,7 +93,7 @@ glob_class(const uint8_t *p, size_t n, uint8_t c, size_t *used)
 
 /*
  * Return true if the first element of p, which is not a star, matches c.  Set
- * *used to its length in bytes.
+ * *used to the length of the element in bytes.
  */
 static inline bool
 glob_one(const uint8_t *p, size_t n, uint8_t c, size_t *used)
@@ -109,8 +110,8 @@ glob_one(const uint8_t *p, size_t n, uint8_t c, size_t *used)
 }
 
 /*
- * Measure the part of the pattern from p to a star or the end.  Return its
- * length in bytes.
+ * Measure the part of the pattern that begins at p.  It ends before a star or
+ * at the end of the pattern.  Return its length in bytes.
  */
 static inline size_t
 glob_measure(const uint8_t *p, size_t n, struct glob_part *part)
@@ -157,7 +158,7 @@ glob_add_plain(struct glob *g, const uint8_t *p, size_t n)
 	}
 }
 
-/* Add all parts.  Return NULL, or the error. */
+/* Add all parts.  Return NULL, or an error message. */
 static inline const char *
 glob_add_parts(struct glob *g, const uint8_t *p, size_t n)
 {

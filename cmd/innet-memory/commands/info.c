@@ -135,7 +135,7 @@ info_latencystats(struct server *srv, FILE *f)
 static const struct section {
 	const char *name;
 	void (*show)(struct server *srv, FILE *f);
-	bool more;		/* shown only in INFO all or by name */
+	bool more;	/* shown only by INFO all, or if INFO names it */
 } sections[] = {
 	{ "server", info_server, false },
 	{ "clients", info_clients, false },
@@ -147,8 +147,8 @@ static const struct section {
 };
 
 /*
- * Return true if the section was requested.  If `more` is true, it is not in
- * the default output.
+ * Return true if the section was requested.  If `more` is true, the section is
+ * not in the default output.
  */
 static bool
 section_wanted(const struct resp_args *a, const char *name, bool more)

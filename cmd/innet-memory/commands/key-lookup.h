@@ -13,8 +13,8 @@
 extern const char keys_wrong_type[];
 
 /*
- * Return the key with this name, or NULL if it does not exist.  A key that has
- * expired is removed here.
+ * Return the key with this name, or NULL if it does not exist.  If the key has
+ * expired, remove it and return NULL.
  */
 struct key *keys_find_live(struct server *srv, const uint8_t *name, size_t len);
 
@@ -27,15 +27,17 @@ enum keys_time_unit {
 };
 
 /*
- * Read argument i, which must be above 0, and convert it to ms of the wall
- * clock.  If it is invalid, reply with an error that contains the command's
- * `name`, and return false.
+ * Read argument i, which must be above 0, and convert it to wall-clock time in
+ * ms.  If it is invalid, reply with an error that contains `name`, the name of
+ * the command, and return false.
  */
 bool keys_read_future_time(struct client *c, const struct resp_args *a,
     size_t i, enum keys_time_unit unit, const char *name,
     uint64_t *at_ms);
 
-/* Do the same for a time that may be in the past. */
+/*
+ * Read argument i like keys_read_future_time(), but accept times in the past.
+ */
 bool keys_read_time(struct client *c, const struct resp_args *a, size_t i,
     enum keys_time_unit unit, const char *name, int64_t *at_ms);
 

@@ -42,7 +42,8 @@ key_type_name(const struct key *k)
 {
 	static const char *const names[] = {
 		[KEY_STRING] = "string", [KEY_LIST] = "list",
-		[KEY_TABLE] = "innet-per" /* the module uses the same name */
+		[KEY_TABLE] = "innet-per" /* the module for Redis uses the same
+					   * name */
 	};
 
 	return names[k->type];
@@ -57,8 +58,8 @@ run_type(struct client *c, const struct resp_args *a)
 }
 
 /*
- * Move the value of argument 1 to argument 2.  If it cannot be moved, reply and
- * return false.
+ * Rename the key in argument 1 to the name in argument 2.  If this is
+ * impossible, reply and return false.
  */
 static bool
 rename_key(struct client *c, const struct resp_args *a, bool over)
@@ -214,10 +215,10 @@ scan_matches(const struct scan *s, const struct key *k)
 
 /*
  * A cursor is the number of keys that are still to be visited; SCAN visits them
- * from the last to the first.  The last key replaces a removed one, so keys
- * only move towards the beginning.  There they will be visited, perhaps for a
- * second time.  Therefore SCAN never misses a key that exists during the whole
- * scan.
+ * from the last to the first.  When a key is removed, the last key takes its
+ * place.  So keys only move towards the beginning, where SCAN will visit them,
+ * perhaps for a second time.  Therefore SCAN never misses a key that exists
+ * during the whole scan.
  */
 static void
 run_scan(struct client *c, const struct resp_args *a)

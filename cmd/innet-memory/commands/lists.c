@@ -11,7 +11,7 @@ drop_elements(struct client *c, struct list *l, size_t n, bool left)
 		blob_drop(&c->srv->account, list_pop(l, left));
 }
 
-/* Add all values, or none and return false if there is no memory. */
+/* Add all values.  If there is no memory, add none and return false. */
 static bool
 add_values(struct client *c, struct list *l, const struct resp_args *a,
     bool left)
@@ -176,8 +176,8 @@ run_lindex(struct client *c, const struct resp_args *a)
 }
 
 /*
- * Read arguments 2 and 3 as a range in a list of n elements.  Set *first to its
- * first index and *count to its length.
+ * Read arguments 2 and 3 as a range in a list of n elements.  Set *first to the
+ * first index of the range and *count to its length.
  */
 static bool
 read_range(struct client *c, const struct resp_args *a, size_t n, size_t *first,
@@ -230,8 +230,9 @@ run_lset(struct client *c, const struct resp_args *a)
 }
 
 /*
- * Remove up to count equal elements, from the left or, if count is negative,
- * from the right.  If count is 0, remove all.
+ * Remove up to `count` elements that are equal to the value, beginning at the
+ * left or, if `count` is negative, at the right.  If `count` is 0, remove all
+ * of them.
  */
 static void
 run_lrem(struct client *c, const struct resp_args *a)
@@ -264,8 +265,8 @@ lists_side(const struct resp_args *a, size_t i, bool *left)
 }
 
 /*
- * Move an element from an end of k to an end of `to`.  They may be the same
- * key.  If `to` is NULL, create it.
+ * Move an element from an end of k to an end of `to`.  k and `to` may be the
+ * same key.  If `to` is NULL, create the key.
  */
 static void
 move_element(struct client *c, struct key *k, bool from_left,

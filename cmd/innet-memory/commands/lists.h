@@ -8,7 +8,7 @@
 #include "cmd/innet-memory/server/client.h"
 #include "cmd/innet-memory/store/keyspace.h"
 
-/* Read argument i; return true if it is LEFT or RIGHT. */
+/* Return true if argument i is LEFT or RIGHT, and set *left. */
 bool lists_side(const struct resp_args *a, size_t i, bool *left);
 
 /*
@@ -20,7 +20,7 @@ bool lists_move(struct client *c, const struct resp_args *a, bool from_left,
     bool to_left);
 
 /*
- * Pop an element of a list that is not empty.  Reply with the key and the
+ * Pop an element of k, a list that is not empty.  Reply with the key and the
  * element.
  */
 void lists_pop_named(struct client *c, struct key *k, bool left);

@@ -1,7 +1,7 @@
 /*
  * parts.h - the parts of innet-memory, and the includes of all command files
  *
- * A command's function, run(c, a), finds its arguments in a (args.h) and
+ * The function of a command, run(c, a), gets its arguments in `a` (args.h) and
  * replies with the functions of reply.h.  args_keep_blob() keeps an argument as
  * a blob. c->srv is the server.  If a request cannot be answered yet, the
  * function parks it with client_park().

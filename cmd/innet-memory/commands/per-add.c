@@ -5,7 +5,7 @@
 
 #include "cmd/innet-memory/commands/per.h"
 
-/* Most frames in a request, and the bytes of a frame's index. */
+/* Largest number of frames in a request; size of a frame's index in bytes. */
 enum { FRAMES_MOST = 65536, INDEX_BYTES = 2 };
 /* number of items to prefetch together, so that they fit in the cache */
 enum { FETCHED = 1024 };
@@ -15,7 +15,7 @@ struct add_request {
 	struct table *t;
 	const struct resp_args *a;
 	uint64_t frames;	/* number of frames */
-	/* first argument with a frame, and with a pair */
+	/* first argument with a frame; first argument with a pair */
 	size_t first_frame, first;
 	size_t n;		/* number of experiences */
 	float *priority;
@@ -49,7 +49,8 @@ open_request(struct client *c, struct add_request *d)
 }
 
 /*
- * Read the frames from argument *i on, and set *i to the argument after them.
+ * Read the frames that begin at argument *i, and set *i to the argument after
+ * them.
  */
 static bool
 read_frames(struct client *c, struct add_request *d, size_t *i)
@@ -83,7 +84,7 @@ read_frames(struct client *c, struct add_request *d, size_t *i)
 	return true;
 }
 
-/* Read the options.  The pairs begin after them. */
+/* Read the options.  The pairs begin after the options. */
 static bool
 read_options(struct client *c, struct add_request *d, uint64_t *timeout_ms)
 {
@@ -185,10 +186,10 @@ get_frame(struct add_request *d, const struct experience *prev, size_t k)
 }
 
 /*
- * Create experience i of the request; prev is the experience before it.  Return
- * NULL if there is no memory.  The frames within a request are distinct, so
- * only the first experience is compared with the last one of the request
- * before.
+ * Create experience i of the request; `prev` is the experience before it.
+ * Return NULL if there is no memory.  The frames within a request are distinct,
+ * so only the first experience is compared with the last experience of the
+ * previous request.
  */
 static struct experience *
 make_experience(struct add_request *d, const struct experience *prev, size_t i)

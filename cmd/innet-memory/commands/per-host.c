@@ -6,7 +6,7 @@
 #include "cmd/innet-memory/commands/parts.h"
 #include "cmd/innet-memory/store/table.h"
 
-/* Return the key of any type that argument 1 names, or NULL. */
+/* Return the key that argument 1 names, whatever its type, or NULL. */
 static struct key *
 find_key(struct client *c, const struct resp_args *a)
 {

@@ -22,16 +22,16 @@
 struct table;
 
 /*
- * Return the table that argument 1 names, or NULL.  In this case *why is the
- * error, or NULL if the key does not exist.
+ * Return the table that argument 1 names.  If there is none, return NULL and
+ * set *why to the error, or to NULL if the key does not exist.
  */
 struct table *host_find_table(struct client *c, const struct resp_args *a,
     const char **why);
 
 /*
- * Create a table with valid settings at a name for which host_find_table() has
- * found no key.  On a failure, return false and set *why to the error, or to
- * NULL if there is no memory.
+ * Create a table with these settings, which must be valid.  host_find_table()
+ * must have found no key with its name.  On failure, return false and set *why
+ * to the error, or to NULL if there is no memory.
  */
 bool host_create_table(struct client *c, const struct resp_args *a,
     const struct replay_buffer_settings *settings, const char **why);
@@ -40,8 +40,8 @@ void host_drop_table(struct client *c, const struct resp_args *a,
     struct table *t);
 
 /*
- * Record that the request has changed the table.  Waiting requests are tried
- * again, and replicas run the same request.
+ * Record that the request has changed the table.  The host then retries waiting
+ * requests, and replicas run the same request.
  */
 void host_mark_changed(struct client *c, const struct resp_args *a);
 
@@ -53,8 +53,8 @@ void host_mark_sampled(struct client *c, const struct resp_args *a,
     const struct table *t, const struct replay_buffer_draw *d, size_t n);
 
 /*
- * Return true if the request comes from a master or a file.  In this case, no
- * limit refuses it and it never waits.
+ * Return true if the request comes from a master or a file.  Such a request is
+ * never refused because of a limit, and never waits.
  */
 bool host_is_replicated(const struct client *c);
 
@@ -69,8 +69,8 @@ struct rng *host_rng(struct client *c);
 
 /*
  * Try a parked request again.  Return true after a reply, or false if the
- * request must wait longer.  If late is true, the time is over and the function
- * must reply.
+ * request must wait longer.  If `late` is true, the deadline has passed and the
+ * function must reply.
  */
 typedef bool host_retry(struct client *c, const struct resp_args *a,
     bool late);

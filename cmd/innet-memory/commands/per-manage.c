@@ -5,7 +5,7 @@
 
 #include "cmd/innet-memory/commands/per.h"
 
-/* Number of ids in a reply. */
+/* Default and largest number of ids in a reply. */
 enum { DUMP_DEFAULT = 1000, DUMP_MOST = 100000 };
 
 enum { CAPACITY, ALPHA, SELECTOR, TIMES, RATIO, SLACK, CREATE_WORDS };
@@ -266,8 +266,8 @@ read_page(struct client *c, const struct resp_args *a, uint64_t *from,
 }
 
 /*
- * Reply with the id at which to continue, or nil at the end, and then with
- * pairs of an id and a priority.
+ * Reply with the id at which to continue, or nil at the end, followed by pairs
+ * of an id and a priority.
  */
 void
 per_dump(struct client *c, const struct resp_args *a)

@@ -11,8 +11,9 @@
 enum {
 	REF_BYTES = 4,
 	FETCHED = 256,	/* number of experiences to prefetch together */
-	COPIED = 8,	/* how many experiences ahead to prefetch for a copy */
-	COPIED_BYTES = 4096	/* most bytes to prefetch of an experience */
+	COPIED = 8,	/* number of experiences to prefetch ahead of a copy */
+	COPIED_BYTES = 4096	/* limit on the bytes to prefetch of an
+				 * experience */
 };
 
 struct sample_request {
@@ -77,8 +78,8 @@ read_request(struct client *c, const struct resp_args *a,
 /*
  * Return NULL, or the reason why no batch can be drawn now.  The table must
  * hold at least as many experiences as the batch.  If experiences may be drawn
- * any number of times, one of them with a priority above 0 is enough.  If the
- * number of draws is limited, there must be a whole batch of them.
+ * any number of times, one experience with a priority above 0 is enough.  If
+ * the number of draws is limited, a whole batch of draws must be left.
  */
 static const char *
 check_ready(const struct sample_request *k, char *why, size_t size)
@@ -179,8 +180,8 @@ reply_by_value(struct client *c, const struct frames *f,
 }
 
 /*
- * Reply with experience x by reference.  Frames that were not listed yet are
- * added to fresh[].
+ * Reply with experience x by reference.  Add frames that are not listed yet to
+ * fresh[].
  */
 static void
 reply_by_reference(struct client *c, const struct frames *f,
@@ -203,9 +204,9 @@ reply_by_reference(struct client *c, const struct frames *f,
 }
 
 /*
- * Prefetch the data of a group of draws; i is the current draw and the first of
- * a group.  Their data is spread over the memory, and with the prefetch a draw
- * takes two thirds of the time.
+ * Prefetch the data of a group of draws, which begins at draw i.  The data are
+ * spread over the memory.  With the prefetch, a draw takes two thirds of the
+ * time.
  */
 static void
 prefetch_group(const struct frames *f, const struct replay_buffer_draw *d,
@@ -221,7 +222,9 @@ prefetch_group(const struct frames *f, const struct replay_buffer_draw *d,
 	}
 }
 
-/* Prefetch those bytes of the frames and the tail that will be copied soon. */
+/*
+ * Prefetch the bytes of x that will be copied soon, in its frames and its tail.
+ */
 static void
 prefetch_copied(const struct frames *f, const struct experience *x)
 {

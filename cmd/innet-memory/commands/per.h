@@ -34,7 +34,10 @@ void per_update(struct client *c, const struct resp_args *a);
 
 enum {
 	PER_SHOWN_BYTES = 36,
-	/* Most experiences in a request; other clients wait while it runs. */
+	/*
+	 * Largest number of experiences in a request.  Other clients wait while
+	 * the request runs.
+	 */
 	PER_MOST = SHARDS_DRAW_MAX
 };
 
@@ -57,8 +60,8 @@ int per_find_word(const struct resp_args *a, size_t i,
     const char *const *words);
 
 /*
- * Check that the word in argument i is given for the first time. seen[] has an
- * element for each word, and all are 0 at first.
+ * Check that the word in argument i is given for the first time.  seen[] has an
+ * element for each word, and all elements are 0 at first.
  */
 bool per_check_once(struct client *c, const char *const *words, int word,
     size_t i, size_t *seen);
@@ -66,7 +69,7 @@ bool per_check_once(struct client *c, const char *const *words, int word,
 /* Reply that argument i is not a valid word. */
 void per_reply_no_word(struct client *c, const struct resp_args *a, size_t i);
 
-/* Read argument i as a number from lo to hi.  `what` is its name in errors. */
+/* Read argument i as a number from lo to hi.  `what` names it in errors. */
 bool per_read_whole(struct client *c, const struct resp_args *a, size_t i,
     const char *what, uint64_t lo, uint64_t hi, uint64_t *out);
 bool per_read_real(struct client *c, const struct resp_args *a, size_t i,
@@ -87,9 +90,10 @@ bool per_read_ratio(struct client *c, const struct resp_args *a, size_t i,
     struct sample_ratio *out);
 
 /*
- * Call attempt(), which replies and returns true, or sets *timeout_ms and
- * returns false.  If it returns false, the request waits for up to *timeout_ms,
- * and retry() tries it again.  If late is true, attempt() must reply.
+ * Call attempt(), which either replies and returns true, or sets *timeout_ms
+ * and returns false.  If it returns false, the request waits for up to
+ * *timeout_ms, and retry() tries the request again.  If `late` is true,
+ * attempt() must reply.
  */
 typedef bool per_attempt(struct client *c, const struct resp_args *a,
     uint64_t *timeout_ms, bool late);

@@ -3,10 +3,11 @@
  * end
  *
  * A forked child writes the file, because it has all keys as they were at the
- * fork.  Its exit status is an errno value.  The parent notices its end through
- * a pipe that the child holds open.  Only one child writes at a time.  A save
- * that is requested meanwhile begins after that child has ended, because it
- * must contain everything that was acknowledged before the request.
+ * fork.  Its exit status is an errno value.  The parent notices the end of the
+ * child through a pipe that the child holds open.  Only one child writes at a
+ * time.  A save that is requested while a child writes begins after this child
+ * has ended, because the save must contain everything that was acknowledged
+ * before the request.
  */
 #include <assert.h>
 #include <errno.h>
@@ -35,10 +36,10 @@ struct save_state {
 	struct event_source end;
 	pid_t pid;		/* process id of the child, or 0 */
 	uint64_t n;		/* number of saves that have begun */
-	bool next;		/* begin another save after this one */
-	bool due[2];		/* save n is requested or running, by n % 2 */
-	char why[2][WHY_BYTES];	/* error of save n by n % 2, or "" */
-	uint64_t every_ns;	/* next time for --save-every */
+	bool next;		/* begin another save after the current one */
+	bool due[2];	/* save n is requested or running; indexed by n % 2 */
+	char why[2][WHY_BYTES];	/* error of save n, or ""; indexed by n % 2 */
+	uint64_t every_ns;	/* time of the next save for --save-every */
 	uint64_t from_ns, took_ns;
 	uint64_t done, failed;
 	int lock;		/* descriptor of the lock, or -1 */
@@ -49,7 +50,7 @@ struct save_state {
 
 static void begin_save(struct server *srv);
 
-/* Lock the file at the path, if it exists. */
+/* Lock the file at s->path, if it exists. */
 static bool
 hold_file(struct save_state *s)
 {
@@ -61,7 +62,7 @@ hold_file(struct save_state *s)
 	return fd != -1 || errno == ENOENT;
 }
 
-/* Record the end of save n; why is the error, or "" for success. */
+/* Record the end of save n; `why` is the error, or "" for success. */
 static void
 finish_save(struct server *srv, const char *why)
 {
@@ -83,8 +84,8 @@ finish_save(struct server *srv, const char *why)
 }
 
 /*
- * Write the reason why a save failed to why.  EEXIST refers to the temporary
- * file.
+ * Write the reason for the failure of a save to `why`.  EEXIST refers to the
+ * temporary file.
  */
 static void
 print_error(const struct save_state *s, int error, char why[WHY_BYTES])
@@ -96,7 +97,7 @@ print_error(const struct save_state *s, int error, char why[WHY_BYTES])
 		snprintf(why, WHY_BYTES, "%s", strerror(error));
 }
 
-/* Remove a temporary file that is left from a crash. */
+/* Remove a temporary file that is left over from a crash. */
 static void
 remove_leftover(const struct server *srv)
 {
@@ -144,7 +145,7 @@ on_child_end(struct server *srv, struct event_source *w)
 
 /*
  * In the child: close all connections, and make the kernel kill the child if
- * the server ends.  Keep the lock, because the child may write until its end.
+ * the server ends.  Keep the lock, because the child may write until it ends.
  */
 static void
 detach_child(struct server *srv, pid_t parent)
@@ -209,8 +210,8 @@ end_child(struct server *srv)
 }
 
 /*
- * If save n has ended, reply and return true. n is only the last bit of the
- * number.
+ * If save n has ended, reply and return true.  `n` is only the last bit of the
+ * save's number.
  */
 static bool
 reply_when_saved(struct client *c, unsigned n)

@@ -8,7 +8,7 @@
 #include "cmd/innet-memory/commands/key-lookup.h"
 #include "cmd/innet-memory/commands/parts.h"
 
-/* MGET adds the values of this number of keys to the reply at a time. */
+/* Number of keys whose values MGET adds to the reply at a time. */
 enum { MGET_SLICE = 256 };
 
 static void
@@ -96,8 +96,8 @@ hold_values(struct client *c)
 
 /*
  * The values of many keys can be a million times larger than the request.  With
- * many keys, the request therefore holds the values instead of their names, and
- * the reply grows only as fast as the client reads it.
+ * many keys, the request therefore holds the values instead of the names of the
+ * keys, and the reply grows only as fast as the client reads it.
  */
 static void
 run_mget(struct client *c, const struct resp_args *a)
@@ -127,10 +127,10 @@ run_strlen(struct client *c, const struct resp_args *a)
 }
 
 /*
- * Set the key in argument i to b, with the expiry time expires_ms.  The key may
- * exist with any type.  The function takes over the caller's hold of b. b may
- * be NULL if there was no memory for it.  If there is no memory, reply with an
- * error and return false.
+ * Set the key in argument i to b, with the expiry time expires_ms.  A key of
+ * any type may already exist.  The function takes over the caller's hold of b.
+ * `b` may be NULL if there was no memory for it.  If there is no memory, reply
+ * with an error and return false.
  */
 static bool
 set_string(struct client *c, const struct resp_args *a, size_t i,
@@ -161,13 +161,13 @@ set_string(struct client *c, const struct resp_args *a, size_t i,
 struct set_options {
 	bool nx, xx, get;
 	bool keep;		/* KEEPTTL was given */
-	size_t time;		/* argument with the expiry, or 0 */
+	size_t time;	/* index of the argument with the expiry, or 0 */
 	enum keys_time_unit unit;
 };
 
 /*
- * Return true if argument *i is an option with an expiry time; then set *i to
- * its last word.
+ * Return true if argument *i is an option with an expiry time.  In this case,
+ * set *i to the last argument of the option.
  */
 static bool
 read_expiry_option(const struct resp_args *a, size_t *i,
@@ -254,7 +254,7 @@ run_setnx(struct client *c, const struct resp_args *a)
 		reply_int(c, 1);
 }
 
-/* Run SETEX and PSETEX, in which the time precedes the value. */
+/* Run SETEX and PSETEX, which have the time before the value. */
 static void
 set_timed(struct client *c, const struct resp_args *a,
     enum keys_time_unit unit, const char *name)
@@ -297,8 +297,8 @@ run_getset(struct client *c, const struct resp_args *a)
 }
 
 /*
- * Set pairs of a key and a value from argument 1 on.  If memory runs out, only
- * the first pairs are set.
+ * Set pairs of a key and a value, beginning with argument 1.  If memory runs
+ * out, only the first pairs are set.
  */
 static bool
 set_pairs(struct client *c, const struct resp_args *a)
@@ -341,7 +341,7 @@ run_msetnx(struct client *c, const struct resp_args *a)
 		reply_int(c, 1);
 }
 
-/* Set argument 1 to these digits, and keep its expiry time. */
+/* Set the key in argument 1 to the digits at s, and keep its expiry time. */
 static bool
 set_number(struct client *c, const struct resp_args *a, const struct key *k,
     const char *s, size_t len)
@@ -409,8 +409,7 @@ run_decrby(struct client *c, const struct resp_args *a)
 }
 
 /*
- * Read a number in the way of Redis's INCRBYFLOAT.  Return false if it is not a
- * number.
+ * Read a number like INCRBYFLOAT of Redis.  Return false if it is not a number.
  */
 static bool
 read_long_double(const uint8_t *p, size_t len, long double *v)

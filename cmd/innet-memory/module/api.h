@@ -60,7 +60,7 @@ struct rm_methods {
 	int (*defrag)(void *ctx, rm_string *key, void **value);
 };
 
-/* Where the key of a command is, and how it is used. */
+/* The position of a command's key, and how the command uses the key. */
 struct rm_keyspec {
 	const char *notes;
 	uint64_t flags;
@@ -152,8 +152,8 @@ API_NEEDED(API_DECLARE)
 API_WANTED(API_DECLARE)
 
 /*
- * Fetch all functions.  Return NULL, or the name of a needed function that is
- * missing.
+ * Fetch all functions.  Return NULL, or the name of a missing function that the
+ * module needs.
  */
 const char *api_open(struct rm_ctx *c);
 

@@ -19,7 +19,10 @@ struct client {
 	const struct table_value *value; /* value of the key in argument 1 */
 	int protocol;		/* RESP version, 2 or 3; 0: unknown */
 	bool waits;		/* the request could not be answered yet */
-	/* A bulk reply in pieces: so far it has `have` of `want` bytes. */
+	/*
+	 * A bulk reply that is built from pieces.  It has `have` of its `want`
+	 * bytes so far.
+	 */
 	uint8_t *bulk;
 	size_t want, have;
 	bool sent;		/* the bulk was sent */

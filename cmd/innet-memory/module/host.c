@@ -91,7 +91,8 @@ host_mark_changed(struct client *c, const struct resp_args *a)
 
 /*
  * Replicate the draws instead of the request, because a replica would draw
- * other experiences.  Their ids matter only if the number of draws is limited.
+ * other experiences.  The ids of the draws matter only if the number of draws
+ * is limited.
  */
 void
 host_mark_sampled(struct client *c, const struct resp_args *a,

@@ -12,15 +12,16 @@ uint64_t memory_limit(void);
 
 /*
  * Return the number of bytes that are left below maxmemory, or SIZE_MAX if
- * there is no limit.  The server's own check, deny-oom, compares the memory in
- * use before a command; it does not know how much the command will use.
+ * there is no limit.  The server's own check, deny-oom, looks only at the
+ * memory in use before a command; it does not know how much memory the command
+ * will use.
  */
 size_t memory_room(void);
 
 /*
- * Return the same for a value that the server is reading or copying.  A value
- * from a file or a master must not be refused, so for it the result is always
- * SIZE_MAX.
+ * Return memory_room() for a value that the server is reading or copying.  A
+ * value from a file or a master must not be refused, so the result for such a
+ * value is SIZE_MAX.
  */
 size_t memory_room_for_value(void);
 

@@ -97,8 +97,8 @@ reply_oom(struct client *c)
 
 /*
  * The server accepts a bulk only as a whole.  A single piece is passed on as it
- * is; several pieces are joined first.  If there is no memory to join them, the
- * reply is nil.
+ * is, and several pieces are joined first.  If there is no memory for joining,
+ * the reply is nil.
  */
 void
 reply_bulk_begin(struct client *c, size_t len)

@@ -16,8 +16,8 @@ enum { ENCODING = 1 };
 /*
  * Read a value from a source.  On an error, return NULL with the reason in l.
  * A value from a client is refused before it uses more memory than maxmemory
- * has left.  The server itself checks this only before and after a command, and
- * it would then evict other keys.
+ * has left.  The server itself checks maxmemory only before and after a
+ * command, and would evict other keys to make room.
  */
 static struct table_value *
 load_value(struct reader *l, reader_source *source, void *arg, uint64_t bytes)
@@ -56,7 +56,7 @@ save_value(const struct table_value *h, writer_sink *sink, void *arg)
 	return writer_close(&s);
 }
 
-/* ---- RDB: the number of bytes, then the bytes as strings ---- */
+/* ---- RDB: the number of bytes, then the bytes in strings ---- */
 
 static int
 write_rdb(void *arg, const void *p, size_t len)
@@ -158,7 +158,7 @@ rewrite_aof(rm_io *io, rm_string *key, void *value)
 		    "completely");
 }
 
-/* The bytes of a table in pieces; each piece is freed after it was read. */
+/* The bytes of a table in pieces; each piece is freed after it is read. */
 struct piece {
 	struct piece *next;
 	size_t len;
@@ -167,7 +167,7 @@ struct piece {
 struct pieces {
 	struct piece *first, *last;
 	uint64_t have, total;
-	size_t at;		/* bytes already read from the first piece */
+	size_t at;	/* number of bytes already read from the first piece */
 };
 
 static void

@@ -32,7 +32,7 @@ value_open(const struct replay_buffer_settings *settings)
 	return h;
 }
 
-/* The server may call this in another thread. */
+/* The server may call this function in another thread. */
 void
 value_free(void *value)
 {

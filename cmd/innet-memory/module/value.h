@@ -15,7 +15,9 @@ struct table_value {
 	struct table *table;
 };
 
-/* The name of every table in a value; its real name is the key. */
+/*
+ * The name of every table in a value.  The real name of the table is the key.
+ */
 #define VALUE_NAME "-"
 
 /* The data type of these values; type_open() creates it. */
@@ -25,8 +27,8 @@ extern rm_type *value_type;
 struct table_value *value_new(void);
 
 /*
- * Return a value with an empty table of these settings, or NULL if there is no
- * memory.
+ * Return a value with an empty table with these settings, or NULL if there is
+ * no memory.
  */
 struct table_value *value_open(const struct replay_buffer_settings *settings);
 

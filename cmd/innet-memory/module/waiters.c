@@ -9,7 +9,8 @@ struct waiter {
 	waiters_retry *retry;
 	const struct table_value *value;
 	int db;
-	bool answered;		/* answered, or about to be */
+	bool answered;		/* the client was answered, or is about to be
+				 * answered */
 	struct waiter *next, **here;
 };
 static struct waiter *waiters;

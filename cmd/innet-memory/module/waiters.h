@@ -13,8 +13,8 @@
 #include "cmd/innet-memory/server/resp.h"
 
 /*
- * Reply and return true, or return false to wait longer.  If late is true, the
- * function must reply.
+ * Reply and return true, or return false to wait longer.  If `late` is true,
+ * the function must reply.
  */
 typedef bool waiters_retry(struct client *c, const struct resp_args *a,
     bool late);
@@ -27,15 +27,18 @@ typedef bool waiters_retry(struct client *c, const struct resp_args *a,
 bool waiters_add(struct client *c, uint64_t timeout_ms, waiters_retry *retry);
 
 /*
- * Return true if a table is being removed now.  Its key must not be opened
- * then.
+ * Return true if a table is being removed now.  While this is true, the key of
+ * the table must not be opened.
  */
 bool waiters_removing(void);
 
 /* Answer all clients that wait for this value, because it will be removed. */
 void waiters_wake(const struct table_value *value);
 
-/* Do the same for FLUSHDB and SWAPDB; these are handlers of server events. */
+/*
+ * Answer all clients that wait in the databases that FLUSHDB clears or SWAPDB
+ * swaps.  These functions are handlers of server events.
+ */
 void waiters_flushed(struct rm_ctx *ctx, struct rm_event event, uint64_t part,
     void *data);
 void waiters_swapped(struct rm_ctx *ctx, struct rm_event event, uint64_t part,

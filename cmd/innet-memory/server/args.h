@@ -25,8 +25,8 @@ bool word_equals(const char *word, const uint8_t *p, size_t len);
 bool args_equal(const struct resp_args *a, size_t i, const char *word);
 
 /*
- * Read argument i as an integer in the way that Redis does; return false if it
- * is not an integer.
+ * Read argument i as an integer like Redis; return false if it is not an
+ * integer.
  */
 bool args_read_integer(const struct resp_args *a, size_t i, int64_t *out);
 
@@ -44,7 +44,7 @@ bool args_read_real(const struct resp_args *a, size_t i, double *out);
 struct blob *args_hold_blob(struct account *bs, const struct resp_args *a,
     size_t i);
 
-/* Drop the bulks of a request, which leaves it without arguments. */
+/* Drop the bulks of a request.  After this, the request has no arguments. */
 void args_drop(struct account *bs, struct resp_args *a);
 
 #endif

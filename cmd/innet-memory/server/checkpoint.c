@@ -65,7 +65,7 @@ read_clock(void *arg, uint64_t version)
 	return NULL;
 }
 
-/* Add a key with this name; return NULL, or the reason if that fails. */
+/* Add a key with this name.  Return NULL, or the reason if this fails. */
 static const char *
 read_key(struct checkpoint_state *b, const struct blob *name, uint64_t version,
     enum key_type type, struct key **k)

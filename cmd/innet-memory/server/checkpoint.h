@@ -17,9 +17,9 @@
 void checkpoint_write(struct writer *s, void *arg);
 
 /*
- * Replace all keys by those in the file at path.  On an error, change nothing,
- * write the reason to why and return false.  Memory must hold the old and the
- * new keys at the same time.
+ * Replace all keys by those in the file at `path`.  On an error, change
+ * nothing, write the reason to `why` and return false.  Memory must hold the
+ * old and the new keys at the same time.
  */
 bool checkpoint_read(struct server *srv, const char *path, char *why,
     size_t size);

@@ -16,16 +16,19 @@
 #include "cmd/innet-memory/store/frames.h"
 
 enum {
-	TAIL_BYTES = 512,	/* bytes read past a bulk, for its end */
-	TURN_NS = 2000000,	/* no command starts after this time */
-	NEAR_BYTES = 512 << 10,	/* most to send in a turn, same host */
-	FAR_BYTES = 64 << 10,	/* the same for another host */
-	SPARE_BYTES = 4 << 20,	/* extra for a request with many arguments */
+	TAIL_BYTES = 512, /* bytes to receive beyond a bulk, for its end */
+	TURN_NS = 2000000, /* time in a turn after which no command starts */
+	NEAR_BYTES = 512 << 10,	/* limit on bytes to send in a turn, to this
+				 * host */
+	FAR_BYTES = 64 << 10,	/* limit on bytes to send in a turn, to other
+				 * hosts */
+	SPARE_BYTES = 4 << 20,	/* extra room for a request with many
+				 * arguments */
 	SMALL_BYTES = 16 << 10,	/* input kept even if memory is full */
 	LARGE_BYTES = 1 << 20	/* replies kept even if memory is full */
 };
 
-/* Allocate a blob for the bulk that begins, or refuse the request. */
+/* Allocate a blob for the bulk that is beginning, or refuse the request. */
 static void
 place_bulk(struct client *c)
 {
@@ -69,8 +72,8 @@ turn_is_over(const struct client *c)
 }
 
 /*
- * Begin a turn of the client.  If `turn` is false, its requests must not run;
- * replies are only sent.
+ * Begin a turn of the client.  If `turn` is false, replies are sent but no
+ * requests may run.
  */
 static void
 begin_turn(struct client *c, bool turn)
@@ -204,7 +207,7 @@ update_epoll(struct client *c)
 		return;
 	if (may_run(c) && !c->eof && !c->stalled)
 		want |= EPOLLIN;
-	else if (c->retry != NULL && !c->stranger) /* notice a disconnect */
+	else if (c->retry != NULL && !c->stranger) /* to notice a disconnect */
 		want |= EPOLLRDHUP;
 	if (want == c->epoll_events)
 		return;
@@ -256,7 +259,7 @@ send_and_run(struct client *c)
 		client_close_after_reply(c, DISCONNECT_GONE);
 	if (!c->dead && c->disconnect != DISCONNECT_NONE && c->out.pending == 0)
 		close_after_reply(c);
-	client_charge(c); /* needed even if nothing else arrives */
+	client_charge(c); /* because nothing else may arrive */
 	if (c->out.bad)
 		client_close_now(c, DISCONNECT_MEMORY);
 	update_epoll(c);

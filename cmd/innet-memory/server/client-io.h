@@ -22,8 +22,8 @@ void client_writable(struct client *c);
 void client_take_turn(struct client *c);
 
 /*
- * Try the request of a parked client again.  If late is true, its deadline has
- * passed and it must get a reply now.
+ * Try the request of a parked client again.  If `late` is true, its deadline
+ * has passed and it must get a reply now.
  */
 void client_retry_parked(struct client *c, bool late);
 

@@ -96,8 +96,8 @@ client_free(struct client *c)
 	account_uncharge(&c->srv->account, c->charged);
 	if (c->fd != -1) {
 		/*
-		 * if a child that saves has the socket open, epoll would not
-		 * forget it
+		 * needed, because epoll would not forget a socket that a child
+		 * that saves has open
 		 */
 		epoll_ctl(c->srv->epoll, EPOLL_CTL_DEL, c->fd, NULL);
 		close(c->fd);

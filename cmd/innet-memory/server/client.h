@@ -17,7 +17,7 @@ struct transaction;
 
 /*
  * Try a parked request again.  Return true after a reply, or false if the
- * request must wait longer.  If late is true, the deadline has passed and the
+ * request must wait longer.  If `late` is true, the deadline has passed and the
  * function must reply.
  */
 typedef bool client_retry(struct client *c, const struct resp_args *a,
@@ -48,33 +48,36 @@ struct client {
 	uint64_t connected_ns;		/* all times here are monotonic */
 	uint64_t received_ns;		/* time of the last input */
 	uint64_t progress_ns;		/* time of the last output */
-	uint64_t turn_ns;		/* srv->now_ns at its last turn */
-	int queued;			/* bytes in the kernel at progress_ns */
+	uint64_t turn_ns;	/* srv->now_ns at the client's last turn */
+	int queued;	/* bytes in the kernel's queue at progress_ns */
 	uint64_t commands, in_bytes, errors;
 	unsigned epoll_events;		/* events that epoll waits for */
 	/* reason to close after the replies, or DISCONNECT_NONE */
 	enum disconnect_reason disconnect;
-	/* set if it closes at the end of the loop's turn */
+	/* set if the client will be closed at the end of the loop's turn */
 	bool dead;
-	bool stalled;			/* requests in unread must wait */
+	bool stalled;			/* requests in `unread` must wait */
 	bool eof;			/* the client has closed its side */
-	bool remote;			/* its address is not loopback */
-	bool authenticated;		/* true also without a password */
-	bool stranger;			/* is in the list of stranger.h */
-	/* Wrong passwords and requests since it became a stranger. */
+	bool remote;	/* the client's address is not loopback */
+	bool authenticated;		/* also true if there is no password */
+	bool stranger;	/* the client is in the list of strangers */
+	/*
+	 * Number of wrong passwords, and of requests, since the client became a
+	 * stranger.
+	 */
 	unsigned guesses, asked;
-	uint64_t stranger_ns;		/* when it became a stranger */
+	uint64_t stranger_ns;		/* time when it became a stranger */
 	/* links in the list that begins at srv->stranger_first */
 	struct client *stranger_prev, *stranger_next;
 	bool no_evict;
-	bool resp3;			/* uses RESP3; otherwise RESP2 */
-	const char *last_command;		/* name of that command */
+	bool resp3;	/* the client uses RESP3; otherwise RESP2 */
+	const char *last_command;	/* name of the client's last command */
 	struct transaction *transaction; /* NULL without MULTI and WATCH */
-	client_retry *retry;		/* not NULL if it is parked */
+	client_retry *retry;		/* not NULL if the client is parked */
 	client_resume *resume;		/* not NULL: a reply is incomplete */
 	size_t resume_at;		/* position for resume(); initially 0 */
-	uint64_t deadline_ns;		/* end of parking */
-	uint64_t parked_seen;		/* srv->changes at the last try */
+	uint64_t deadline_ns;		/* deadline of the parked request */
+	uint64_t parked_seen; /* srv->changes at the last try of the request */
 	/* links in the list that begins at srv->parked_first */
 	struct client *parked_prev, *parked_next;
 	char name[CLIENT_NAME_BYTES];

@@ -14,9 +14,9 @@
 struct command_entry {
 	const struct command *cmd;
 	const struct command_entry *parent;	/* main command, or NULL */
-	struct latency latency;	/* of calls that ran */
-	uint64_t failed;	/* calls whose reply was an error */
-	uint64_t rejected;	/* requests that were not run */
+	struct latency latency;	/* latency of the calls that ran */
+	uint64_t failed;	/* number of calls whose reply was an error */
+	uint64_t rejected;	/* number of requests that were not run */
 	char name[32];		/* such as client|setname */
 };
 

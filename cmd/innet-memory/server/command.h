@@ -17,11 +17,11 @@ struct client;
 enum {
 	COMMAND_READ = 1,	/* the command reads keys */
 	COMMAND_WRITE = 2,	/* the command changes keys */
-	COMMAND_DENY_OOM = 4,	/* may need memory: -OOM if memory is full */
+	COMMAND_DENY_OOM = 4,	/* may need memory; refused if memory is full */
 	COMMAND_NO_AUTH = 8,	/* allowed before AUTH */
 	COMMAND_UNQUEUED = 16,	/* MULTI never queues it */
 	COMMAND_NOT_IN_MULTI = 32, /* refused within MULTI */
-	COMMAND_FAST = 64,	/* like COMMAND_ADMIN, only shown by COMMAND */
+	COMMAND_FAST = 64,	/* only shown by COMMAND, like COMMAND_ADMIN */
 	COMMAND_ADMIN = 128,
 	COMMAND_NOT_REDIS = 256	/* Redis has no command of this name */
 };
@@ -29,8 +29,8 @@ enum {
 struct command {
 	/* name in lower case; NULL in the last row of a table */
 	const char *name;
-	int arity;		/* words, including the name; -n: at
-				 * least n */
+	int arity;		/* number of words, including the name; -n: at
+				 * least n words */
 	unsigned flags;
 	void (*run)(struct client *c, const struct resp_args *a);
 	const char *group, *summary;	/* for COMMAND DOCS */

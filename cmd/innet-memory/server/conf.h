@@ -20,19 +20,21 @@ struct conf {
 	const char *save;		/* file to save in, or NULL */
 	uint64_t save_every_ns;		/* TIMER_NEVER: save only at the end */
 	uint64_t memory_bytes;		/* limit for all keys and buffers */
-	uint64_t touch_bytes;		/* part to allocate at the start */
-	/* most bytes of replies that a client can leave unread */
+	uint64_t touch_bytes;	/* bytes of the heap to touch at the start */
+	/* limit on the bytes of replies that a client leaves unread */
 	uint64_t output_bytes;
-	/* time until a client that does not read is closed */
+	/* time after which a client that does not read is closed */
 	uint64_t stuck_ns;
-	/* time without requests until a client is closed, or TIMER_NEVER */
+	/*
+	 * time after which a client without requests is closed, or TIMER_NEVER
+	 */
 	uint64_t idle_ns;
 	uint64_t auth_ns;		/* time limit for the password */
 	uint64_t duration_ns;
-	uint64_t clients;		/* most clients at a time */
+	uint64_t clients;	/* largest number of clients at a time */
 	struct networks allow;		/* networks whose clients may connect */
 	uint64_t capacity;	/* size of table "replay"; 0: no table */
-	double alpha;			/* priority exponent of that table */
+	double alpha;	/* priority exponent of table "replay" */
 	uint64_t seed;
 	/* false: take the seed from the kernel */
 	bool seeded;

@@ -60,7 +60,8 @@ check_arity(const struct command *cmd, size_t n)
 }
 
 /*
- * Copy the name of a command, which is always shorter than 32, in upper case.
+ * Copy the name of a command in upper case.  Every name is shorter than 32
+ * bytes.
  */
 static void
 copy_upper(char up[32], const char *name)
@@ -90,7 +91,10 @@ print_usage(const struct command_entry *v, char *why, size_t room)
 	    v->cmd->usage == NULL ? "" : v->cmd->usage);
 }
 
-/* Return the command of a request.  If there is none, reply and return NULL. */
+/*
+ * Return the command of a request.  If the command does not exist, reply and
+ * return NULL.
+ */
 static struct command_entry *
 find_command(struct client *c, const struct resp_args *a)
 {
@@ -168,7 +172,7 @@ command_call(struct client *c, struct command_entry *v,
 
 /*
  * Return true if this request is HTTP, perhaps sent by a web browser on behalf
- * of a page.  The client must be disconnected then, because the body of such a
+ * of a page.  Such a client must be disconnected, because the body of the
  * request could be commands.  The only HTTP method that is also a command is
  * GET, which takes one argument.
  */

@@ -33,15 +33,15 @@ set_socket_option(int fd, int level, int name, int value)
 }
 
 /*
- * Send without delay.  Within this machine, also use Reno instead of BBR: BBR
- * spaces out the packets, and 42.7 MB take twice as long.
+ * Send without delay.  Within this machine, also use Reno instead of BBR.  BBR
+ * spaces out the packets, so that 42.7 MB take twice as long.
  */
 static void
 tune_socket(int fd, const union addr *peer)
 {
 	set_socket_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 	set_socket_option(
-	    fd, SOL_SOCKET, SO_KEEPALIVE, 1); /* detect hosts that vanish */
+	    fd, SOL_SOCKET, SO_KEEPALIVE, 1); /* to detect hosts that vanish */
 	set_socket_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 300);
 	set_socket_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 100);
 	set_socket_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);

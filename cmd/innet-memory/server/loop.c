@@ -319,8 +319,8 @@ run_timers(struct server *srv)
 
 /*
  * Retry parked clients, starting with the one that has waited longest, so that
- * no client waits forever while others ask repeatedly.  Return the time of the
- * next retry.
+ * no client waits forever while others send requests again and again.  Return
+ * the time of the next retry.
  */
 static uint64_t
 retry_parked(struct server *srv)
@@ -353,7 +353,7 @@ handle_event(struct server *srv, const struct epoll_event *ev)
 		struct event_source *w =
 		    (struct event_source *)(uintptr_t)(ev->data.u64 - 1);
 
-		if (w->fd != -1)	/* it was not removed in this turn */
+		if (w->fd != -1) /* the source was not removed in this turn */
 			w->ready(srv, w);
 		return;
 	}
@@ -381,7 +381,7 @@ give_turns(struct server *srv)
 		client_take_turn(srv->client[i]);
 }
 
-/* Free some removed keys in each turn, and more of them if no client waits. */
+/* Free some removed keys in each turn, and more keys if no client waits. */
 static void
 free_removed(struct server *srv)
 {

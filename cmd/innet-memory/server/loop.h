@@ -7,8 +7,9 @@
 #include "cmd/innet-memory/server/server.h"
 
 /*
- * Serve with these parts until a signal, SHUTDOWN or --duration, and return the
- * exit status.  An error at the start is printed and exits.
+ * Serve clients with these parts until a signal, SHUTDOWN or --duration ends
+ * the server.  Return the exit status.  If an error occurs at the start, print
+ * it and exit.
  */
 int server_run(const struct conf *cf, const struct part *const *parts);
 

@@ -17,11 +17,17 @@ struct server;
 
 /* Every function may be NULL. */
 struct part {
-	const char *name;		/* name of its section in INFO */
+	const char *name;		/* name of the part's section in INFO */
 	const struct command *commands;	/* table; the last row has no name */
-	/* Called at the start; prints an error and returns false to exit. */
+	/*
+	 * Called at the start.  On an error, prints the reason and returns
+	 * false; the server then exits.
+	 */
 	bool (*open)(struct server *srv);
-	/* Returns the time of its next call; srv->next_tick_ns = 0: now. */
+	/*
+	 * Returns the time of its next call.  Set srv->next_tick_ns to 0 to
+	 * have it called at once.
+	 */
 	uint64_t (*tick)(struct server *srv, uint64_t now_ns);
 	void (*flush)(struct server *srv);	/* called by FLUSHALL */
 	/* Writes lines "name:value\r\n" for INFO. */

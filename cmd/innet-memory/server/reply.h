@@ -32,8 +32,8 @@ void reply_array(struct client *c, size_t n);
 void reply_map(struct client *c, size_t n);
 void reply_double(struct client *c, double v);	/* 9 digits */
 /*
- * Reply with a bulk of len bytes in pieces.  A piece is a blob from byte `from`
- * on, or plain bytes.
+ * Reply with a bulk of len bytes in pieces.  A piece is a blob without its
+ * first `from` bytes, or plain bytes.
  */
 void reply_bulk_begin(struct client *c, size_t len);
 void reply_bulk_piece(struct client *c, struct blob *b, size_t from);
@@ -45,8 +45,8 @@ void reply_oom(struct client *c);	/* memory is full */
 /* ---- only in innet-memory, not in the module for Redis ---- */
 
 /*
- * Read argument i as an integer; if it is not one, reply with an error and
- * return false.
+ * Read argument i as an integer; if it is not an integer, reply with an error
+ * and return false.
  */
 bool args_require_integer(struct client *c, const struct resp_args *a, size_t i,
     int64_t *out);

@@ -74,9 +74,9 @@ struct resp {
 	char bad[RESP_BAD_BYTES];
 	size_t bulk_len;	/* size of the bulk that needs a place */
 	size_t to_come;		/* number of arguments still missing */
-	uint8_t *hole;		/* where `left` bytes go, or NULL */
-	size_t left;		/* bytes of this bulk still missing */
-	size_t skip;		/* bytes of its end, "\r\n", still missing */
+	uint8_t *hole;		/* address for `left` bytes, or NULL */
+	size_t left;		/* number of bytes of this bulk still missing */
+	size_t skip;	/* number of bytes of the final "\r\n" missing */
 	bool place;	/* RESP_PLACE was returned, but there is no place yet */
 	bool whole;		/* args holds a complete request */
 };
@@ -96,7 +96,10 @@ static inline void resp_place_bulk(struct resp *r, void *bulk, uint8_t *bytes);
 /* Read the rest of this request without storing it. */
 static inline void resp_refuse_request(struct resp *r);
 
-/* Return how many bytes of a bulk can be stored at *p, or 0. */
+/*
+ * Set *p to the address for the next bytes of a bulk, and return their number;
+ * return 0 if no such bytes are expected.
+ */
 static inline size_t resp_get_hole(const struct resp *r, uint8_t **p);
 
 /* Note that n bytes were stored at the address from resp_get_hole(). */
@@ -255,7 +258,7 @@ resp_finish_args(struct resp *r)
 static inline void
 resp_place_bulk(struct resp *r, void *bulk, uint8_t *bytes)
 {
-	/* resp_read_bulk() has made room for it */
+	/* resp_read_bulk() has made room for the bulk */
 	assert(r->place && bulk != NULL && r->args.n < r->args.room);
 	r->place = false;
 	r->args.v[r->args.n++] = (struct resp_arg){ bytes, r->bulk_len, bulk };
@@ -399,9 +402,9 @@ resp_read_inline(struct resp *r, const uint8_t *p, size_t len)
 }
 
 /*
- * Read the number in the line at p after its first character.  Set *took to the
- * length of the line, or to 0 if the line is incomplete.  Return NULL, or the
- * error.
+ * Read the number that follows the first character of the line at p.  Set *took
+ * to the length of the line, or to 0 if the line is incomplete.  Return NULL,
+ * or an error message.
  */
 static inline const char *
 resp_read_count(const uint8_t *p, size_t len, const char *too_big,
@@ -471,7 +474,10 @@ resp_read_bulk(struct resp *r, const uint8_t *p, size_t len, size_t *took)
 
 	*took = 0;
 	if (*p != '$') {
-		/* Redis checks this after it has the line and one more byte */
+		/*
+		 * Redis checks this after it has received the line and one more
+		 * byte
+		 */
 		if (memchr(p, '\r', len - 1) == NULL && len <= RESP_LINE_MAX)
 			return RESP_MORE;
 		snprintf(say, sizeof(say), "expected '$', got '%c'", *p);

@@ -9,7 +9,7 @@
 #include "cmd/innet-memory/server/server.h"
 
 enum {
-	OWN_FILES = 32,	/* descriptors for other purposes than clients */
+	OWN_FILES = 32,	/* descriptors that are not for clients */
 	PAGE_HUGE = 2 << 20
 };
 

@@ -56,7 +56,7 @@ struct server {
 	struct rng rng;
 	char *password;			/* NULL if no password is needed */
 	struct save_state *save;	/* see commands/persistence.c */
-	uint64_t version;		/* of the latest change */
+	uint64_t version;		/* version of the latest change */
 	/* number of changes after which parked clients are retried */
 	uint64_t changes;
 	/* monotonic time at which this turn of the loop began */
@@ -81,7 +81,8 @@ struct server {
 	 * stranger.h)
 	 */
 	struct client *stranger_first, *stranger_last;
-	size_t strangers, stranger_bytes;	/* size of their buffers */
+	size_t strangers, stranger_bytes;	/* number of strangers; size of
+						 * their buffers in bytes */
 	struct client *parked_first, *parked_last;	/* oldest first */
 	uint8_t *input;			/* buffer of SERVER_IN_BYTES */
 	void *heap_end;			/* the heap has huge pages up to here */
@@ -89,11 +90,11 @@ struct server {
 	uint64_t accepted, refused, commands, in_bytes, out_bytes;
 	uint64_t oom, errors, auth_failed;
 	uint64_t expired;		/* number of expired keys */
-	uint64_t sweep_ns;		/* when to look for expired keys */
-	size_t sweep_at;		/* next place to look, downwards */
+	uint64_t sweep_ns;	/* time of the next search for expired keys */
+	size_t sweep_at; /* number of keys not yet checked in this search */
 	/* number of closed clients by reason */
 	uint64_t disconnects[DISCONNECT_REASONS];
-	bool stop, stop_save;		/* stop, and save before that */
+	bool stop, stop_save;	/* stop the server; save before it stops */
 };
 
 /* Call w->ready() whenever w->fd is readable. */
@@ -117,14 +118,14 @@ int server_save(struct server *srv);
 void server_flush(struct server *srv);
 
 /*
- * Raise the limit of open files for the number of clients.  If that is
+ * Raise the limit of open files to suit the number of clients.  If that is
  * impossible, lower the number of clients.
  */
 void server_raise_file_limit(struct server *srv);
 
 /*
- * Ask the kernel for huge pages where the heap has grown.  Call this before a
- * blob is filled.
+ * Ask the kernel for huge pages for the part by which the heap has grown.  Call
+ * this before a blob is filled.
  */
 void server_advise_heap(struct server *srv);
 

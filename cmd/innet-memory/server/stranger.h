@@ -28,10 +28,11 @@
 #include "cmd/innet-memory/server/client.h"
 
 enum {
-	STRANGER_GUESSES = 5,		/* wrong passwords per connection */
-	STRANGER_REQUESTS = 64,		/* requests per connection */
-	STRANGER_SHARE = 8,		/* together they may use --memory / 8 */
-	STRANGER_IN_BYTES = 16 << 10	/* most bytes to receive at once */
+	STRANGER_GUESSES = 5,	/* limit on wrong passwords per connection */
+	STRANGER_REQUESTS = 64,		/* limit on requests per connection */
+	STRANGER_SHARE = 8,	/* all strangers may use 1/8 of --memory */
+	STRANGER_IN_BYTES = 16 << 10	/* largest number of bytes to receive at
+					 * once */
 };
 
 /* Close the oldest strangers until all strangers are below their limit. */

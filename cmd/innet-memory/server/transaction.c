@@ -57,8 +57,8 @@ transaction_free(struct transaction **at, struct account *bs)
 }
 
 /*
- * Make room in p for another entry after n entries of size bytes.  Return NULL
- * if there is no memory.
+ * Make room in the array p for another entry after n entries of `size` bytes
+ * each.  Return NULL if there is no memory.
  */
 static void *
 grow_array(void *p, size_t n, size_t *room, size_t size)

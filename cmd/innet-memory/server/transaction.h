@@ -24,7 +24,7 @@ struct queued_request {
 
 struct watched_key {
 	struct blob *name;	/* name, held by the transaction */
-	uint64_t version;	/* at WATCH; 0 if there was no such key */
+	uint64_t version;	/* version at WATCH; 0: there was no such key */
 };
 
 struct transaction {
@@ -50,7 +50,7 @@ void transaction_spoil(struct transaction *t);
 /* Return the number of queued requests, or -1 if MULTI was not called. */
 int transaction_length(const struct transaction *t);
 
-/* Return the size of its buffers in bytes, without bulks. */
+/* Return the size of the transaction's buffers in bytes, without bulks. */
 size_t transaction_bytes(const struct transaction *t);
 
 /* Move a request from `a` to the queue.  Return false if there is no memory. */

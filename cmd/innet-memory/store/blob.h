@@ -1,11 +1,11 @@
 /*
  * blob.h - bytes with a count of holders, and an account that limits memory
  *
- * blob_new() returns a blob with one holder; its bytes are not yet initialised.
- * blob_new_behind() also reserves room in front of the blob for data of the
- * holder, which lives as long as the blob.  blob_hold() adds a holder, and
- * blob_drop() removes one; removing the last holder frees the blob.  Do not
- * write to a blob that has other holders.
+ * blob_new() returns a blob with one holder; its bytes are not yet
+ * initialised.  blob_new_behind() also reserves room in front of the blob for
+ * data of the holder.  This room lives as long as the blob.  blob_hold() adds a
+ * holder, and blob_drop() removes one; removing the last holder frees the
+ * blob.  Do not write to a blob that has other holders.
  *
  * A struct account counts the memory in use and has a limit.  A blob costs as
  * many bytes as malloc(3) uses for it.  account_charge() and account_force()
@@ -26,15 +26,15 @@
 
 struct blob {
 	uint32_t refs;
-	uint32_t front;		/* size of the room in front of it */
+	uint32_t front;		/* size of the room in front of the blob */
 	size_t len;
 	uint8_t bytes[];
 };
 
 /*
- * Freed pieces that cost up to this many bytes are kept for reuse.  The reason
- * is that PER.ADD evicts as many experiences as it adds, and that malloc(3) and
- * free(3) took a fifth of its time.
+ * Freed pieces that cost up to this many bytes are kept for reuse.  PER.ADD
+ * evicts as many experiences as it adds, and it spent a fifth of its time in
+ * malloc(3) and free(3) without this reuse.
  */
 enum { ACCOUNT_SPARE_MOST = 2048 };
 
@@ -44,9 +44,9 @@ struct account_spare {
 };
 
 struct account {
-	size_t used;		/* bytes; account_force() can exceed limit */
+	size_t used;	/* bytes in use; account_force() can exceed `limit` */
 	size_t limit;		/* bytes */
-	size_t most;		/* highest value of used, in bytes */
+	size_t most;		/* highest value of `used`, in bytes */
 	/*
 	 * Frees memory until n bytes are left, or returns false.  It may be
 	 * NULL.
@@ -54,7 +54,7 @@ struct account {
 	bool (*reclaim)(void *arg, size_t n);
 	void *arg;
 	size_t keep;		/* limit of spare_bytes */
-	size_t spare_bytes;	/* total in spare[]; not part of used */
+	size_t spare_bytes;	/* total size of spare[]; not part of `used` */
 	/* lists of pieces, indexed by cost / 16 */
 	struct account_spare *spare[ACCOUNT_SPARE_MOST / 16 + 1];
 };
@@ -102,8 +102,9 @@ static inline void account_free_spare(struct account *bs);
 static inline struct blob *blob_new(struct account *bs, size_t len);
 
 /*
- * Do the same, with `front` bytes of room in front of the blob.  `front` must
- * be a multiple of 16; the room is aligned like memory of malloc(3).
+ * Return a blob like blob_new(), but with `front` bytes of room in front of it.
+ * `front` must be a multiple of 16; the room is aligned like memory of
+ * malloc(3).
  */
 static inline struct blob *blob_new_behind(struct account *bs, uint32_t front,
     size_t len);

@@ -6,7 +6,7 @@
 #include "cmd/innet-memory/store/frames.h"
 
 /*
- * Return the size of an experience if `own` bytes of its tail are stored in it.
+ * Return the size of an experience that stores `own` bytes of its tail itself.
  */
 static size_t
 experience_bytes(const struct frames *f, size_t own)
@@ -62,8 +62,8 @@ frames_drop_unused(struct frames *f, struct frame *one)
 }
 
 /*
- * Create an experience with a tail of len bytes.  The first `own` bytes of it
- * are stored in the experience, and the caller fills them in.
+ * Create an experience with a tail of len bytes.  The first `own` bytes of the
+ * tail are stored in the experience, and the caller fills them in.
  */
 static struct experience *
 new_experience(struct frames *f, struct frame *const *frame, size_t len,
@@ -199,7 +199,7 @@ frames_split(struct frames *f, const struct experience *prev,
 			own[n] = frames_new_copy(f, p + n * f->bytes);
 		if (own[n] == NULL)
 			goto out;
-		own[n]->uses++;		/* temporary, until x uses it */
+		own[n]->uses++;	/* temporary user, until x uses the frame */
 	}
 	x = frames_reference_copy(f, own, p + stacked, len - stacked);
 out:
@@ -250,7 +250,7 @@ frames_set_last(struct frames *f, uint64_t stream, struct experience *x)
 		f->stream = account_alloc(f->account,
 		    FRAMES_STREAMS * sizeof(*f->stream));
 	if (f->stream == NULL)
-		return;		/* then frames may be stored twice */
+		return;		/* frames may then be stored twice */
 	while (i < f->streams && f->stream[i].id != stream)
 		i++;
 	if (i == f->streams && i < FRAMES_STREAMS)

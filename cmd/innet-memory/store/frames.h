@@ -23,7 +23,7 @@ enum { FRAMES_STACK_MAX = 32, FRAMES_STREAMS = 64 };
 
 struct frame {
 	uint32_t uses;		/* number of experiences with this frame */
-	uint32_t index;		/* its index in the listing `round` */
+	uint32_t index;		/* index of the frame in listing `round` */
 	uint64_t round;
 };
 
@@ -47,12 +47,12 @@ struct experience {
 };
 
 struct frames {
-	struct account *account;	/* charged for all memory */
+	struct account *account; /* account to which all memory is charged */
 	size_t bytes;		/* size of a frame in bytes */
 	unsigned stack;		/* frames per state; 0: only tails */
 	size_t count;		/* number of different frames stored */
 	size_t tail_bytes;	/* sum of the lengths of all tails */
-	uint64_t round;		/* number of the present listing */
+	uint64_t round;		/* number of the current listing */
 	/* streams, newest first; `last` is its last experience or NULL */
 	struct frames_stream {
 		uint64_t id;
@@ -64,8 +64,8 @@ struct frames {
 /*
  * Return the last experience of a stream, or NULL.  A stream is a client that
  * adds the experiences of one game in order, so most frames of its next
- * experience are also in this one.  Only the FRAMES_STREAMS most recently used
- * streams are kept.
+ * experience are also in its last experience.  Only the FRAMES_STREAMS most
+ * recently used streams are kept.
  */
 struct experience *frames_get_last(const struct frames *f, uint64_t stream);
 
@@ -94,7 +94,10 @@ frames_tail(const struct experience *x)
 	return (x->tail == NULL ? (const uint8_t *)x : x->tail->bytes) + x->at;
 }
 
-/* Return the size of x by value, which is its frames and its tail, in bytes. */
+/*
+ * Return the size of x in bytes, if it is sent by value: its frames and its
+ * tail.
+ */
 static inline size_t
 frames_len(const struct frames *f, const struct experience *x)
 {
@@ -102,9 +105,9 @@ frames_len(const struct frames *f, const struct experience *x)
 }
 
 /*
- * Create an experience by value from len bytes at p, which begin with 2 * stack
- * frames.  A frame is not stored again if prev, which may be NULL, or this
- * experience already has it.
+ * Create an experience from its value, the len bytes at p, which begin with 2 *
+ * stack frames.  A frame is not stored again if it is already in this
+ * experience or in `prev`, which may be NULL.
  */
 struct experience *frames_split(struct frames *f, const struct experience *prev,
     const uint8_t *p, size_t len);
@@ -115,12 +118,12 @@ struct experience *frames_split(struct frames *f, const struct experience *prev,
  */
 struct frame *frames_new_blank(struct frames *f);
 
-/* Do the same with a copy of the bytes at p. */
+/* Create a frame without users, with a copy of the bytes at p. */
 struct frame *frames_new_copy(struct frames *f, const uint8_t *p);
 
 /*
- * Do the same with a blob that has room for a struct frame in front of it, and
- * hold the blob.
+ * Create a frame without users from a blob that has room for a struct frame in
+ * front of it, and hold the blob.
  */
 struct frame *frames_new_from_blob(struct frames *f, struct blob *b);
 
@@ -135,7 +138,10 @@ void frames_drop_unused(struct frames *f, struct frame *one);
 struct experience *frames_reference(struct frames *f,
     struct frame *const *frame, struct blob *tail, size_t skip);
 
-/* Do the same with a copy of a tail of len bytes. */
+/*
+ * Create an experience like frames_reference(), but with a copy of len bytes as
+ * its tail.
+ */
 struct experience *frames_reference_copy(struct frames *f,
     struct frame *const *frame, const uint8_t *tail, size_t len);
 
@@ -167,8 +173,9 @@ void frames_drop(struct frames *f, struct experience *x);
 
 /*
  * Number frames in the order of their first use.  frames_begin_listing() starts
- * a new listing; then frames_list_index() returns the index of a frame in it.
- * *fresh is set if the frame is new in the listing, and *n counts its frames.
+ * a new listing.  frames_list_index() returns the index of a frame in this
+ * listing.  It sets *fresh if the frame is new in the listing, and *n counts
+ * the frames of the listing.
  */
 void frames_begin_listing(struct frames *f);
 uint32_t frames_list_index(const struct frames *f, struct frame *one,

@@ -29,11 +29,12 @@ struct key {
 };
 
 /*
- * Bytes that the map and the array of the keyspace use for each key, at most.
+ * Limit on the bytes that the map and the array of the keyspace use for each
+ * key.
  */
 enum { KEY_MAP_BYTES = 48 };
 
-/* Return the bytes that k takes in the account, without its value. */
+/* Return the number of bytes that k takes in the account, without its value. */
 static inline size_t
 key_cost(const struct key *k)
 {

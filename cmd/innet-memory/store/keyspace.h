@@ -23,11 +23,12 @@ enum { KEYSPACE_TABLES_MAX = 256 };
 struct keyspace {
 	struct account *account;
 	struct lazy_free *lazy_free;	/* frees removed keys */
-	struct hashmap map;	/* hash to index of its first key */
+	struct hashmap map;	/* maps a hash to the index of its first key */
 	struct key **key;
 	size_t n, room;
 	size_t expiring;		/* number of keys that will expire */
-	struct key *table_keys[KEYSPACE_TABLES_MAX];	/* keys with a table */
+	/* keys that have a table */
+	struct key *table_keys[KEYSPACE_TABLES_MAX];
 	size_t tables;
 	/* random, so that no client can choose names with equal hashes */
 	uint64_t seed;
@@ -45,7 +46,8 @@ struct key *keyspace_add(struct keyspace *ks, const uint8_t *name, size_t len);
 
 /*
  * Add a key for table t under the table's name, and store the key in *k.
- * Return NULL if the key now owns t, or the reason if it could not be added.
+ * Return NULL if the key now owns t, or the reason if the key could not be
+ * added.
  */
 const char *keyspace_add_table(struct keyspace *ks, struct table *t,
     struct key **k);

@@ -36,7 +36,7 @@ free_key(struct account *bs, struct key *k)
 	free(k);
 }
 
-/* Return the key whose freeing continues, or NULL. */
+/* Return the key whose elements are freed next, or NULL if none is left. */
 static struct key *
 next_key(struct lazy_free *r)
 {

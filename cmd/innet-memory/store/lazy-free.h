@@ -20,21 +20,22 @@ struct lazy_free_row;
 
 enum {
 	LAZY_FREE_AT_ONCE = 256, /* things to free when a key is queued */
-	LAZY_FREE_BUSY = 512,	/* in a turn if clients wait */
-	LAZY_FREE_IDLE = 4096	/* in a turn if no client waits */
+	LAZY_FREE_BUSY = 512,	/* things to free in a turn if clients wait */
+	LAZY_FREE_IDLE = 4096 /* things to free in a turn if no client waits */
 };
 
 struct lazy_free {
-	struct key *key;	/* a list; the first is freed next */
+	struct key *key; /* list of queued keys; the first is freed next */
 	struct lazy_free_row *row;	/* queued arrays of keys */
-	size_t keys;		/* keys not freed completely */
+	size_t keys;		/* number of keys not freed completely */
 	uint64_t freed;		/* number of keys freed so far */
-	size_t most;		/* most things freed in one step */
+	size_t most;		/* largest number of things freed in a step */
 };
 
 /*
- * Queue a key, or an array of n keys together with the array, and free the
- * first part.  The keys must already be removed from their keyspace.
+ * Queue a key that was removed from its keyspace, and free its first part.
+ * lazy_free_add_keys() does so with an array of n keys, and also frees the
+ * array.
  */
 void lazy_free_add_key(struct lazy_free *r, struct account *account,
     struct key *k);
@@ -43,7 +44,7 @@ void lazy_free_add_keys(struct lazy_free *r, struct account *account,
 
 /*
  * Free up to n things (keys, blobs, slots of tables) and return their number.
- * If it is less than n, nothing is left to free.
+ * If the number is less than n, nothing is left to free.
  */
 size_t lazy_free_step(struct lazy_free *r, struct account *account, size_t n);
 

@@ -37,8 +37,8 @@ void list_push(struct list *l, struct blob *b, bool left);
 struct blob *list_pop(struct list *l, bool left);
 
 /*
- * Remove up to n elements that are equal to the len bytes at p, beginning from
- * the left or the right.  Return the number of removed elements.
+ * Remove up to n elements that are equal to the len bytes at p, beginning at
+ * the left or the right end.  Return the number of removed elements.
  */
 size_t list_remove(struct list *l, struct account *bs, const uint8_t *p,
     size_t len, size_t n, bool left);

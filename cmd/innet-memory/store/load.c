@@ -31,7 +31,8 @@ read_file(void *arg, void *p, size_t len)
 }
 
 /*
- * If why is not NULL, the target refused b: drop b and fail with that reason.
+ * If `why` is not NULL, the target refused b.  In this case, drop b and fail
+ * with this reason.
  */
 static void
 accept_or_drop(struct reader *r, const char *why, struct blob *b)
@@ -63,7 +64,7 @@ load_list(struct reader *r, const struct load_target *into)
 		       n = reader_get_uint(r, 8);
 	const char *why = NULL;
 
-	/* each has at least a u64 length */
+	/* each element has at least a u64 length */
 	if (reader_good(r) && n > r->left / 8)
 		reader_refuse(r, "%" PRIu64 " elements, which the file does "
 		    "not have", n);

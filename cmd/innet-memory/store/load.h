@@ -25,14 +25,14 @@ struct load_target {
 	    uint64_t version, uint64_t n);
 	const char *(*element)(void *arg, struct blob *b);
 	const char *(*table)(void *arg, struct table *t);
-	/* expiry time of the previous key; called after its elements */
+	/* receives the expiry time of the previous key, after its elements */
 	const char *(*expiry)(void *arg, uint64_t at_ms);
 };
 
 /*
  * Read the file that is open as fd.  If it is refused, return false and set
  * r->why to "byte N: reason".  The target owns everything that it has received
- * until then.
+ * before the error.
  */
 bool load_file(struct reader *r, int fd, struct account *account,
     const struct load_target *into);

@@ -24,9 +24,9 @@ typedef const char *reader_source(void *arg, void *p, size_t len);
 
 struct reader {
 	uint8_t *buf;
-	size_t at, have;	/* next byte in buf, and end of its data */
+	size_t at, have; /* index of the next byte in buf; end of its data */
 	uint64_t offset;	/* position of buf[at] in the source */
-	uint64_t left;		/* number of bytes after this position */
+	uint64_t left;		/* number of bytes left after this position */
 	uint32_t crc;		/* CRC of all bytes before buf */
 	unsigned version;	/* version of the checkpoint */
 	struct account *account;
@@ -36,14 +36,17 @@ struct reader {
 };
 
 /*
- * Start to read a source of `left` bytes; blobs are charged to the account.
+ * Start reading a source of `left` bytes; blobs are charged to the account.
  * reader_close() returns false if an error occurred.
  */
 void reader_open(struct reader *r, reader_source *source, void *arg,
     uint64_t left, struct account *account);
 bool reader_close(struct reader *r);
 
-/* Read the len bytes after the end of `left`.  The buffer must be empty. */
+/*
+ * Read the len bytes that follow the `left` bytes of reader_open().  The buffer
+ * must be empty.
+ */
 bool reader_get_rest(struct reader *r, void *p, size_t len);
 
 void reader_get_bytes(struct reader *r, void *p, size_t len);
@@ -51,13 +54,13 @@ uint64_t reader_get_uint(struct reader *r, size_t bytes);
 float reader_get_f32(struct reader *r);
 double reader_get_f64(struct reader *r);
 /*
- * Read a blob of len bytes, or a blob whose u64 length precedes it.  The caller
+ * Read a blob of len bytes, or a blob that follows its u64 length.  The caller
  * holds the blob.
  */
 struct blob *reader_get_blob(struct reader *r, uint64_t len);
 struct blob *reader_get_counted(struct reader *r);
 
-/* Record this error, unless there already is one. */
+/* Record this error, unless an error is already recorded. */
 __attribute__((format(printf, 2, 3))) void
 reader_refuse(struct reader *r, const char *fmt, ...);
 static inline bool

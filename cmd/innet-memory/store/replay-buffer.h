@@ -6,8 +6,9 @@
  * stays at most until `capacity` more items were inserted.  An item that was
  * sampled settings.times times is used up ("worn") and leaves the buffer.
  * Items that are removed or used up leave holes.  The ring fills a hole when it
- * reaches it.  Only the lifo selector immediately moves back to a hole after
- * the newest item, so that a stack is full when it holds `capacity` items.
+ * reaches the hole.  Only the lifo selector immediately moves back to a hole
+ * after the newest item, so that a stack is full when it holds `capacity`
+ * items.
  *
  * An id consists of a slot and the number of times that this slot was filled.
  * The id of an item that left the buffer therefore matches no other item, until
@@ -61,7 +62,7 @@ enum replay_buffer_selector { REPLAY_BUFFER_PER, REPLAY_BUFFER_UNIFORM,
 enum {
 	/* number of items that are updated in the tree together */
 	REPLAY_BUFFER_GROUP = 256,
-	/* slots to prefetch ahead: a draw takes 10 ns instead of 23 ns */
+	/* number of slots to prefetch ahead; a draw takes 10 ns (was 23) */
 	REPLAY_BUFFER_AHEAD = 16,
 	REPLAY_BUFFER_BLOCK = 64	/* slots per bit of `touched` */
 };
@@ -73,7 +74,7 @@ struct replay_buffer_settings {
 	size_t capacity;	/* 1 to UINT32_MAX */
 	double alpha;		/* exponent of priorities, for per */
 	enum replay_buffer_selector selector;
-	uint32_t times;		/* most samples of an item; 0: no limit */
+	uint32_t times;		/* limit on samples of an item; 0: no limit */
 	struct sample_ratio limit;	/* the caller must check it */
 };
 
@@ -98,37 +99,38 @@ struct replay_buffer_draw {
 struct replay_buffer {
 	/* Counters since the buffer was opened. */
 	uint64_t inserted, sampled;
-	uint64_t updated;	/* priorities set by updates */
-	uint64_t stale;		/* updates whose item no longer existed */
+	uint64_t updated;	/* number of priorities set by updates */
+	uint64_t stale;	/* number of updates whose item no longer existed */
 	uint64_t evicted, removed;
-	uint64_t worn;		/* items sampled settings.times times */
+	uint64_t worn;	/* number of items sampled settings.times times */
 	size_t have;		/* number of items in the buffer */
 	float highest;		/* highest priority so far, or 0 */
-	struct replay_buffer_settings settings;	/* the limit can change */
+	struct replay_buffer_settings settings;	/* the field `limit` can
+						 * change */
 
 	struct replay_buffer_slot *slot;
 	/*
-	 * The generation of a slot in an id is the sum of the generation in the
-	 * slot and hole[0] (below slot `split`) or hole[1] (from slot `split`
-	 * on).  Therefore a restored buffer need not write to the slots without
-	 * an item, which can be billions.
+	 * In an id, the generation of a slot is the sum of `generation` in the
+	 * slot and of hole[0] (if the slot is below `split`) or hole[1]
+	 * (otherwise).  Therefore a restored buffer need not write to the slots
+	 * without an item, which can be billions.
 	 */
 	uint32_t hole[2];
 	size_t split;
 	/* a bit for each block of slots that ever had items */
 	uint64_t *touched;
-	float *priority;	/* by slot; per.priority if selector is per */
+	float *priority;	/* indexed by slot; per.priority for per */
 	struct priorities per;	/* used by the selector per */
-	struct sumtree ones;	/* 1 per item; used by other selectors */
+	struct sumtree ones;	/* a 1 for each item; used by other selectors */
 	size_t head;		/* next slot to fill */
-	size_t low;		/* number of (newest) items below head */
-	size_t used;		/* no slot from here on ever had an item */
+	size_t low;	/* number of items below `head`, the newest */
+	size_t used;		/* slots from this one on never had an item */
 	uint32_t newest;	/* highest generation of all slots */
 
 	void **done;		/* items that the last sample used up */
 	size_t dones;
 	/* One block of memory has prob, weight and drawn for a sample. */
-	size_t room;		/* number of draws that fit */
+	size_t room;		/* number of draws that fit in the block */
 	double *prob;
 	float *weight;
 	uint32_t *drawn;	/* slot numbers */
@@ -161,10 +163,10 @@ static inline uint64_t replay_buffer_add(struct replay_buffer *b, float p,
     void *item);
 
 /*
- * Insert n items, and store their ids in id[] unless id is NULL.  A priority
- * below 0 stands for the highest priority so far, or for 1 if that is 0.  All
- * other priorities must be priorities_valid().  If item is NULL, every item is
- * NULL.
+ * Insert n items, and store their ids in id[] unless `id` is NULL.  A priority
+ * below 0 stands for the highest priority so far, or for 1 if this is 0.  All
+ * other priorities must be priorities_valid().  If `item` is NULL, all n items
+ * are NULL.
  */
 static inline void replay_buffer_add_batch(struct replay_buffer *b,
     const float *p, void *const *item, size_t n, uint64_t *id);
@@ -194,7 +196,10 @@ static inline size_t replay_buffer_sample(struct replay_buffer *b,
     struct rng *rng, size_t n, double beta, bool strata,
     struct replay_buffer_draw *out);
 
-/* Do the same without counting the draws; settings.times must be 0. */
+/*
+ * Draw like replay_buffer_sample(), but without counting the draws;
+ * settings.times must be 0.
+ */
 static inline size_t replay_buffer_sample_uncounted(struct replay_buffer *b,
     struct rng *rng, size_t n, double beta, bool strata,
     struct replay_buffer_draw *out);
@@ -228,7 +233,9 @@ static inline uint32_t replay_buffer_id_slot(uint64_t id);
 static inline uint64_t replay_buffer_slot_id(const struct replay_buffer *b,
     size_t slot);
 
-/* Return the first slot from `slot` on that holds an item, or b->used. */
+/*
+ * Return the first slot that holds an item and is not below `slot`, or b->used.
+ */
 static inline size_t replay_buffer_next_live(const struct replay_buffer *b,
     size_t slot);
 
@@ -251,7 +258,10 @@ static inline void *replay_buffer_get_item(const struct replay_buffer *b,
 static inline void replay_buffer_set_priorities(struct replay_buffer *b,
     const uint32_t *slot, const float *p, size_t n);
 
-/* Set whether n slots can be drawn; not for per (for replay-dump.h). */
+/*
+ * Set whether n slots can be drawn (for replay-dump.h).  Do not use this with
+ * the selector per.
+ */
 static inline void replay_buffer_set_drawable(struct replay_buffer *b,
     const uint32_t *slot, bool yes, size_t n);
 
@@ -451,8 +461,8 @@ replay_buffer_set_priorities(struct replay_buffer *b, const uint32_t *slot,
 }
 
 /*
- * Set the priorities of n <= REPLAY_BUFFER_GROUP new items in the slots from
- * `from` on.
+ * Set the priorities of n <= REPLAY_BUFFER_GROUP new items in the slots that
+ * begin at `from`.
  */
 static inline void
 replay_buffer_insert_priorities(struct replay_buffer *b, size_t from,
@@ -470,9 +480,7 @@ replay_buffer_insert_priorities(struct replay_buffer *b, size_t from,
 	sumtree_insert(&b->ones, from, one, n);
 }
 
-/*
- * Put a new item into slot `at`, and evict an item that the slot still holds.
- */
+/* Put a new item into slot `at`.  If the slot still holds an item, evict it. */
 static inline void
 replay_buffer_fill_slot(struct replay_buffer *b, size_t at, void *item)
 {
@@ -729,9 +737,9 @@ replay_buffer_slot_weight(const struct replay_buffer *b, size_t at)
 }
 
 /*
- * Copy those of n draws whose items are not used up to out[], and return their
- * number.  Remove the items that these draws use up.  An item that is used up
- * no longer counts, so the later draws have other probabilities.
+ * Copy to out[] the draws whose items still exist, and return their number.
+ * Remove the items that these draws use up.  A removed item no longer counts,
+ * so the later draws have other probabilities.
  */
 static inline size_t
 replay_buffer_take_drawn(struct replay_buffer *b, size_t n,
@@ -768,7 +776,10 @@ replay_buffer_take_drawn(struct replay_buffer *b, size_t n,
 	return got;
 }
 
-/* Compute the weights of n draws from their probabilities; the largest is 1. */
+/*
+ * Compute the weights of n draws from their probabilities.  The largest weight
+ * is 1.
+ */
 static inline void
 replay_buffer_scale_weights(struct replay_buffer_draw *d, size_t n, double beta)
 {

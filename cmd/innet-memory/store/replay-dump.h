@@ -29,7 +29,7 @@
 struct replaydump_entry {
 	uint64_t id;
 	float priority;
-	uint32_t times;		/* number of times that it was sampled */
+	uint32_t times;		/* number of samples of the item */
 	void *item;
 };
 
@@ -41,16 +41,17 @@ struct replaydump_state {
 };
 
 /*
- * Store the next item in *e, from the oldest to the newest. *at must be 0 at
- * first, or come from replaydump_seek().  Return false at the end.
+ * Store the next item in *e, from the oldest to the newest.  *at must be 0
+ * before the first call, or come from replaydump_seek().  Return false at the
+ * end.
  */
 static inline bool replaydump_next(const struct replay_buffer *b, size_t *at,
     struct replaydump_entry *e);
 
 /*
  * Return the position from which replaydump_next() returns the item with this
- * id.  If the item was removed or used up, the next newer item follows.  If it
- * was evicted, the oldest item follows.
+ * id.  If the item was removed or used up, return the position of the next
+ * newer item.  If it was evicted, return that of the oldest item.
  */
 static inline size_t replaydump_seek(const struct replay_buffer *b,
     uint64_t id);
@@ -61,7 +62,7 @@ static inline struct replaydump_state replaydump_get_state(
 
 /*
  * Set the state of a new buffer.  Return false if no buffer can have this
- * state.  After this, restore the items.
+ * state.  The caller must restore the items after this.
  */
 static inline bool replaydump_resume(struct replay_buffer *b,
     const struct replaydump_state *s);
@@ -170,9 +171,9 @@ replaydump_resume(struct replay_buffer *b, const struct replaydump_state *s)
 	b->newest = s->newest;
 	b->highest = s->highest;
 	/*
-	 * Generations of holes must not give an id twice or out of order.
-	 * Slots from head on were filled one time less.  This does not apply to
-	 * a stack, whose head also moves back.
+	 * The generations of holes must not lead to an id that was already used
+	 * or that is out of order.  Slots from `head` on were filled one time
+	 * fewer.  This does not apply to a stack, whose head also moves back.
 	 */
 	b->hole[0] = s->newest;
 	b->hole[1] = s->newest - 1;

@@ -28,7 +28,7 @@
 
 struct sample_ratio {
 	double lo, hi;		/* samples per insert; 0: no limit */
-	uint64_t slack;		/* number of inserts */
+	uint64_t slack;		/* number of inserts allowed for any `lo` */
 };
 
 /* Return NULL, or the error in these limits. */
@@ -63,8 +63,8 @@ sample_ratio_allows_sample(const struct sample_ratio *l, uint64_t inserted,
 }
 
 /*
- * Print the reason why n more inserts or samples were refused, and return the
- * length like snprintf().
+ * Print the reason why n more inserts or samples were refused.  Return the
+ * length of the text, like snprintf().
  */
 static inline int
 sample_ratio_explain(const struct sample_ratio *l, bool insert,

@@ -44,8 +44,8 @@ write_counters(struct writer *w, const struct table *t)
 
 /*
  * Write every frame once, and put its number into the map.  The number is not
- * stored in the frame: the frames are spread over the memory, and each changed
- * page would have to be copied for the child that saves.
+ * stored in the frame, because the frames are spread over the memory.  Each
+ * changed page would have to be copied for the child that saves.
  */
 static void
 write_frames(struct writer *w, const struct table *t, struct hashmap *number)
@@ -219,9 +219,9 @@ struct frame_array {
 };
 
 /*
- * Make room for another frame; `want` is their total number.  Return false if
- * there is no memory.  The array grows only with the frames that were read,
- * because `want` may be wrong in a damaged file.
+ * Make room for another frame; `want` is the total number of frames.  Return
+ * false if there is no memory.  The array grows only with the frames that were
+ * read, because `want` may be wrong in a damaged file.
  */
 static bool
 grow_array(struct account *account, struct frame_array *all, size_t want)
@@ -270,7 +270,7 @@ read_frames(struct reader *r, struct table *t, struct frame_array *all)
 	}
 }
 
-/* Drop all frames and return how many of them no item uses. */
+/* Drop all frames, and return the number of frames that no item uses. */
 static size_t
 drop_array(struct table *t, struct frame_array *all)
 {

@@ -13,8 +13,8 @@
 #include "cmd/innet-memory/store/writer.h"
 
 /*
- * Write a table; or read a table, and return NULL with the reason in r on an
- * error.
+ * Write a table.  table_read() reads a table; on an error, it returns NULL with
+ * the reason in r.
  */
 void table_write(struct writer *w, const struct table *t);
 struct table *table_read(struct reader *r);

@@ -11,8 +11,8 @@ const char *const table_selectors[] = {
 };
 
 /*
- * The settings can come from a file or a client.  Their words are already
- * checked.
+ * Check settings that come from a file or a client.  The caller has already
+ * parsed the words of a client's request.
  */
 const char *
 table_check_settings(const struct replay_buffer_settings *settings)

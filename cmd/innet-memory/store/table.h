@@ -17,7 +17,7 @@
 
 enum {
 	TABLE_NAME_MAX = 255,		/* longest name, in bytes */
-	TABLE_SLICE = 65536	/* leaves to rebuild per request: 0.5 ms */
+	TABLE_SLICE = 65536	/* leaves to rebuild per request, in 0.5 ms */
 };
 /*
  * Largest experience with frames, in bytes, which is also RESP's largest bulk
@@ -52,7 +52,7 @@ void table_close(struct table *t);
 
 /*
  * Free up to *n things of the table and subtract their number from *n.  Return
- * true if only table_close() is left to call.
+ * true if nothing is left except a call of table_close().
  */
 bool table_free_some(struct table *t, size_t *n);
 

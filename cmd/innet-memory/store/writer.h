@@ -29,7 +29,9 @@ writer_good(const struct writer *w)
 	return w->error == 0;
 }
 
-/* Record this errno value as the error.  Nothing more is written then. */
+/*
+ * Record this errno value as the error.  After this, nothing more is written.
+ */
 static inline void
 writer_fail(struct writer *w, int error)
 {
@@ -37,7 +39,7 @@ writer_fail(struct writer *w, int error)
 		w->error = error;
 }
 
-/* Start to write to a sink.  writer_close() returns 0 or an errno value. */
+/* Start writing to a sink.  writer_close() returns 0 or an errno value. */
 void writer_open(struct writer *w, writer_sink *sink, void *arg);
 void writer_flush(struct writer *w);
 int writer_close(struct writer *w);
