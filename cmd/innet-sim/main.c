@@ -97,7 +97,7 @@ struct options {
 	size_t sets;
 	uint64_t jobs;
 	enum result_by by;
-	const char *columns;		/* list of columns; NULL: all */
+	const char *columns;		/* list of columns to show; NULL: all */
 	struct output_view view;
 	bool json, csv, quiet, verbose;
 };

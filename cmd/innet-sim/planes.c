@@ -20,7 +20,7 @@ enum { REGULAR = OPT_LONG, WORDS_MAX = 64 };
 struct one {
 	const struct scenario_plane *sc;
 	struct network *net;
-	/* its options, split into words */
+	/* options of the switch, split into words */
 	char text[JSON_READER_FILE_BYTES];
 	struct opt table[OPT_MAX];
 	struct plane_options o;

@@ -57,7 +57,8 @@ reply_command(struct client *c, const struct command_entry *v)
 	reply_int(c, cmd->first_key);
 	reply_int(c, cmd->last_key);
 	reply_int(c, cmd->step);
-	reply_set(c, 0); /* empty: ACL categories, tips, key specifications */
+	reply_set(c, 0); /* empty: no ACL categories, tips or key
+			  * specifications */
 	reply_set(c, 0);
 	reply_set(c, 0);
 	reply_array(c, subs);
@@ -188,7 +189,7 @@ struct parameter {
 	 * cannot be set
 	 */
 	uint64_t unit, lo, hi;
-	bool never;		/* 0 means TIMER_NEVER */
+	bool never;		/* a value of 0 means TIMER_NEVER */
 };
 
 static const struct parameter parameters[] = {
@@ -335,7 +336,7 @@ run_config_set(struct client *c, const struct resp_args *a)
 		    "'config|set' command");
 		return;
 	}
-	/* check all values before the first is set */
+	/* check all values before setting the first one */
 	for (size_t i = 2; i < a->n; i += 2) {
 		if (read_parameter(c, a, i, &v) == NULL)
 			return;

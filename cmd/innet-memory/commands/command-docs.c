@@ -45,11 +45,11 @@ run_command_help(struct client *c, const struct resp_args *a)
 
 enum kind { VALUE, TOKEN, BLOCK, ONE_OF };
 
-enum { NODES = 48, NAME_BYTES = 24 };	/* the longest usage has 24 nodes */
+enum { NODES = 48, NAME_BYTES = 24 }; /* the longest usage line has 24 nodes */
 
 struct node {
 	enum kind kind;
-	char name[NAME_BYTES], token[NAME_BYTES]; /* "" if there is none */
+	char name[NAME_BYTES], token[NAME_BYTES]; /* "" if the node has none */
 	bool optional, many;
 	struct node *first, *next;	/* first child; next sibling */
 };

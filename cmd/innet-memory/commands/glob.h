@@ -38,13 +38,13 @@ struct glob_part {
 struct glob {
 	struct glob_part *part;
 	size_t parts;		/* number of stars plus 1 */
-	uint8_t *text;		/* text of the plain parts */
+	uint8_t *text;		/* text of all parts without ? or [ */
 	size_t text_len;
 	/*
 	 * For each value of a byte: the bits of all wild characters that match
 	 * this byte.
 	 */
-	uint64_t (*mask)[GLOB_WORDS];	/* NULL without wild parts */
+	uint64_t (*mask)[GLOB_WORDS];	/* NULL if there are no wild parts */
 	size_t bits;
 };
 
@@ -55,7 +55,7 @@ struct glob {
 static inline const char *glob_compile(struct glob *g, const uint8_t *p,
     size_t n);
 
-/* Free the memory of glob_compile(). */
+/* Free the memory that glob_compile() allocated. */
 static inline void glob_free(struct glob *g);
 
 /* Return true if the pattern matches the whole name s. */

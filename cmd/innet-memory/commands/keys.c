@@ -167,7 +167,7 @@ run_per_list(struct client *c, const struct resp_args *a)
 }
 
 struct scan {
-	const struct resp_arg *pattern, *type;	/* NULL matches all keys */
+	const struct resp_arg *pattern, *type;	/* NULL: match all keys */
 	struct glob glob;			/* compiled pattern */
 	uint64_t cursor;
 	int64_t count;

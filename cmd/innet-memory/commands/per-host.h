@@ -35,7 +35,7 @@ struct table *host_find_table(struct client *c, const struct resp_args *a,
  */
 bool host_create_table(struct client *c, const struct resp_args *a,
     const struct replay_buffer_settings *settings, const char **why);
-/* Remove table t, which argument 1 names. */
+/* Remove table t, whose key is argument 1. */
 void host_drop_table(struct client *c, const struct resp_args *a,
     struct table *t);
 

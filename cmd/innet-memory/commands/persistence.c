@@ -45,7 +45,7 @@ struct save_state {
 	int lock;		/* descriptor of the lock, or -1 */
 	/* descriptor of the last saved file, or -1 */
 	int held;
-	char *path;		/* the path without symbolic links */
+	char *path;		/* path of the file, without symbolic links */
 };
 
 static void begin_save(struct server *srv);
@@ -189,7 +189,7 @@ begin_save(struct server *srv)
 		close(fd[0]);
 		finish_save(srv, strerror(why));
 	} else if (!server_add_source(srv, &s->end)) {
-		on_child_end(srv, &s->end);	/* this waits for the child */
+		on_child_end(srv, &s->end); /* waits for the end of the child */
 	}
 }
 
@@ -393,7 +393,7 @@ open_saves(struct server *srv)
 	if (srv->save == NULL)
 		return false;
 	srv->save->end.fd = srv->save->lock = srv->save->held = -1;
-	signal(SIGXFSZ, SIG_IGN); /* so that write() returns EFBIG instead */
+	signal(SIGXFSZ, SIG_IGN); /* so that write() returns EFBIG */
 	srv->save->every_ns = timer_after(srv->start_ns,
 	    srv->conf.save_every_ns);
 	if (srv->conf.save == NULL || load_at_start(srv))

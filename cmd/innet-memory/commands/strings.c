@@ -160,7 +160,7 @@ set_string(struct client *c, const struct resp_args *a, size_t i,
 /* Options of SET. */
 struct set_options {
 	bool nx, xx, get;
-	bool keep;		/* KEEPTTL was given */
+	bool keep;		/* the option KEEPTTL was given */
 	size_t time;	/* index of the argument with the expiry, or 0 */
 	enum keys_time_unit unit;
 };

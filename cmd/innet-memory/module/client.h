@@ -14,7 +14,7 @@ struct table_value;
 
 struct client {
 	struct rm_ctx *ctx;
-	rm_string **v;		/* arguments as strings of the server */
+	rm_string **v;		/* arguments, as strings of the server */
 	int n;			/* number of arguments */
 	const struct table_value *value; /* value of the key in argument 1 */
 	int protocol;		/* RESP version, 2 or 3; 0: unknown */
@@ -25,7 +25,7 @@ struct client {
 	 */
 	uint8_t *bulk;
 	size_t want, have;
-	bool sent;		/* the bulk was sent */
+	bool sent;		/* the bulk was sent to the server */
 };
 
 #endif

@@ -53,7 +53,7 @@ checkpoint_write(struct writer *w, void *arg)
 struct checkpoint_state {
 	struct keyspace keys;
 	uint64_t version;
-	struct key *key;	/* last key; its elements follow */
+	struct key *key;	/* last key read; its elements follow */
 };
 
 static const char *

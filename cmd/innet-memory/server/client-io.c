@@ -24,8 +24,9 @@ enum {
 				 * hosts */
 	SPARE_BYTES = 4 << 20,	/* extra room for a request with many
 				 * arguments */
-	SMALL_BYTES = 16 << 10,	/* input kept even if memory is full */
-	LARGE_BYTES = 1 << 20	/* replies kept even if memory is full */
+	SMALL_BYTES = 16 << 10,	/* size of input that is kept even if memory is
+				 * full */
+	LARGE_BYTES = 1 << 20 /* size of replies kept even if memory is full */
 };
 
 /* Allocate a blob for the bulk that is beginning, or refuse the request. */

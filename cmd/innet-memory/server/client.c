@@ -8,7 +8,10 @@
 #include "cmd/innet-memory/server/client.h"
 #include "cmd/innet-memory/server/transaction.h"
 
-/* Unread replies above this size wait while memory is short. */
+/*
+ * While memory is short, a client with more unread bytes of replies than this
+ * must read before its next requests run.
+ */
 enum { LARGE_BYTES = 1 << 20 };
 
 void

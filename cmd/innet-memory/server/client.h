@@ -30,34 +30,35 @@ typedef bool client_retry(struct client *c, const struct resp_args *a,
 typedef bool client_resume(struct client *c, struct resp_args *a);
 
 enum { CLIENT_NAME_BYTES = 128, CLIENT_ADDR_BYTES = 120,
-	/* most bytes of replies that a stranger may leave unread */
+	/* limit on the bytes of replies that a stranger leaves unread */
 	CLIENT_STRANGER_OUT_BYTES = 16 << 10,
 	/* a reply in slices pauses above this number of unread bytes */
 	CLIENT_RESUME_BYTES = 1 << 20 };
 
 struct client {
 	struct server *srv;
-	int fd;				/* -1 in tests without a socket */
+	int fd;				/* socket; -1 in tests without a
+					 * socket */
 	uint64_t id;
 	size_t at;			/* index in srv->client */
 	struct resp in;
-	uint8_t *unread;		/* input that is not parsed yet */
+	uint8_t *unread;	/* input that the parser has not consumed yet */
 	size_t unread_len, unread_room;
 	struct out out;
-	size_t charged;			/* bytes charged to the account */
+	size_t charged;	/* number of bytes charged to the account */
 	uint64_t connected_ns;		/* all times here are monotonic */
 	uint64_t received_ns;		/* time of the last input */
 	uint64_t progress_ns;		/* time of the last output */
 	uint64_t turn_ns;	/* srv->now_ns at the client's last turn */
 	int queued;	/* bytes in the kernel's queue at progress_ns */
 	uint64_t commands, in_bytes, errors;
-	unsigned epoll_events;		/* events that epoll waits for */
-	/* reason to close after the replies, or DISCONNECT_NONE */
+	unsigned epoll_events;		/* events that epoll watches for */
+	/* reason to close the client after its replies, or DISCONNECT_NONE */
 	enum disconnect_reason disconnect;
 	/* set if the client will be closed at the end of the loop's turn */
 	bool dead;
 	bool stalled;			/* requests in `unread` must wait */
-	bool eof;			/* the client has closed its side */
+	bool eof;	/* the client has closed its sending side */
 	bool remote;	/* the client's address is not loopback */
 	bool authenticated;		/* also true if there is no password */
 	bool stranger;	/* the client is in the list of strangers */
@@ -72,9 +73,10 @@ struct client {
 	bool no_evict;
 	bool resp3;	/* the client uses RESP3; otherwise RESP2 */
 	const char *last_command;	/* name of the client's last command */
-	struct transaction *transaction; /* NULL without MULTI and WATCH */
+	struct transaction *transaction; /* NULL unless MULTI or WATCH was
+					  * called */
 	client_retry *retry;		/* not NULL if the client is parked */
-	client_resume *resume;		/* not NULL: a reply is incomplete */
+	client_resume *resume;		/* not NULL if a reply is incomplete */
 	size_t resume_at;		/* position for resume(); initially 0 */
 	uint64_t deadline_ns;		/* deadline of the parked request */
 	uint64_t parked_seen; /* srv->changes at the last try of the request */

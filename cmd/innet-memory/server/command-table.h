@@ -17,13 +17,13 @@ struct command_entry {
 	struct latency latency;	/* latency of the calls that ran */
 	uint64_t failed;	/* number of calls whose reply was an error */
 	uint64_t rejected;	/* number of requests that were not run */
-	char name[32];		/* such as client|setname */
+	char name[32];		/* full name, such as client|setname */
 };
 
 struct command_table {
 	struct command_entry *v;
 	size_t n;
-	uint16_t *home;		/* hash table of names: index in v + 1 */
+	uint16_t *home;	/* hash table of the names: index in `v`, plus 1 */
 };
 
 /* Collect the commands of all parts; return false if there is no memory. */

@@ -19,7 +19,7 @@ enum {
 	COMMAND_WRITE = 2,	/* the command changes keys */
 	COMMAND_DENY_OOM = 4,	/* may need memory; refused if memory is full */
 	COMMAND_NO_AUTH = 8,	/* allowed before AUTH */
-	COMMAND_UNQUEUED = 16,	/* MULTI never queues it */
+	COMMAND_UNQUEUED = 16,	/* the command is never queued by MULTI */
 	COMMAND_NOT_IN_MULTI = 32, /* refused within MULTI */
 	COMMAND_FAST = 64,	/* only shown by COMMAND, like COMMAND_ADMIN */
 	COMMAND_ADMIN = 128,
@@ -33,10 +33,11 @@ struct command {
 				 * least n words */
 	unsigned flags;
 	void (*run)(struct client *c, const struct resp_args *a);
-	const char *group, *summary;	/* for COMMAND DOCS */
-	const char *usage;	/* arguments (see command-docs.h), or NULL */
-	int first_key, last_key, step;	/* 0: no keys; last_key can be -1 */
-	const struct command *subs;	/* subcommands, or NULL */
+	const char *group, *summary;	/* texts for COMMAND DOCS */
+	const char *usage;	/* usage line (see command-docs.h), or NULL */
+	int first_key, last_key, step;	/* positions of keys; 0: no keys;
+					 * last_key can be -1 */
+	const struct command *subs;	/* table of subcommands, or NULL */
 };
 
 #endif

@@ -17,9 +17,9 @@ struct conf {
 	const char *unix_path;		/* NULL: no Unix socket */
 	const char *port_file;		/* NULL: none */
 	const char *password_file;	/* NULL: none */
-	const char *save;		/* file to save in, or NULL */
+	const char *save;		/* file to load and save, or NULL */
 	uint64_t save_every_ns;		/* TIMER_NEVER: save only at the end */
-	uint64_t memory_bytes;		/* limit for all keys and buffers */
+	uint64_t memory_bytes;	/* memory limit for all keys and buffers */
 	uint64_t touch_bytes;	/* bytes of the heap to touch at the start */
 	/* limit on the bytes of replies that a client leaves unread */
 	uint64_t output_bytes;
@@ -29,14 +29,14 @@ struct conf {
 	 * time after which a client without requests is closed, or TIMER_NEVER
 	 */
 	uint64_t idle_ns;
-	uint64_t auth_ns;		/* time limit for the password */
+	uint64_t auth_ns;	/* time limit for sending the password */
 	uint64_t duration_ns;
 	uint64_t clients;	/* largest number of clients at a time */
 	struct networks allow;		/* networks whose clients may connect */
 	uint64_t capacity;	/* size of table "replay"; 0: no table */
 	double alpha;	/* priority exponent of table "replay" */
 	uint64_t seed;
-	/* false: take the seed from the kernel */
+	/* false: the kernel provides the seed */
 	bool seeded;
 	FILE *json;			/* output of --json, or NULL */
 	bool verbose, quiet;

@@ -230,7 +230,7 @@ command_run(struct client *c, struct resp_args *a)
 		transaction_spoil(c->transaction);
 		return;
 	}
-	/* a lost request lacks arguments: use only its name */
+	/* a lost request lacks arguments, so use only its name */
 	v = a->lost ? command_table_find(&c->srv->command_table, a->v[0].p,
 	    a->v[0].len) : find_command(c, a);
 	if (v == NULL && a->lost)

@@ -332,7 +332,7 @@ retry_parked(struct server *srv)
 	for (c = srv->parked_first; c != NULL; c = behind) {
 		const bool late = srv->now_ns >= c->deadline_ns;
 
-		/* c may be parked again, at the end of the list */
+		/* c may be parked again and move to the end of the list */
 		behind = c->parked_next;
 		if (c->retry != NULL && (late || c->parked_seen !=
 		    srv->changes))
@@ -429,7 +429,7 @@ run_loop(struct server *srv)
 		free_removed(srv);
 		remove_closed_clients(srv);
 	}
-	srv->stop_save |= !srv->stop;	/* --duration has ended */
+	srv->stop_save |= !srv->stop;	/* the end of --duration was reached */
 }
 
 /* Drop all privileges that are not needed after everything is open. */
@@ -441,7 +441,7 @@ drop_privileges(struct server *srv)
 	srv->statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 	sandbox_add_file(&s, srv->conf.save);
 	sandbox_add_file(&s, srv->conf.unix_path);
-	sandbox_add_file(&s, "/dev/null");	/* listen.c opens it later */
+	sandbox_add_file(&s, "/dev/null"); /* listen.c opens this file later */
 	sandbox_enter(&s);
 }
 

@@ -16,7 +16,7 @@
 
 struct out_part {
 	struct blob *blob;	/* NULL if this part is text */
-	size_t at, len;		/* range of bytes still to be sent */
+	size_t at, len;		/* range of bytes that are still to be sent */
 };
 
 struct out {
@@ -25,8 +25,8 @@ struct out {
 	size_t parts_room;
 	uint8_t *text;
 	size_t text_len, text_room;
-	size_t pending;		/* bytes still to be sent */
-	uint64_t sent;		/* bytes sent so far */
+	size_t pending;		/* number of bytes that are still to be sent */
+	uint64_t sent;		/* number of bytes sent so far */
 	size_t most;		/* limit of out_bytes(); 0: no limit */
 	bool bad;
 };

@@ -25,8 +25,8 @@ void reply_error(struct client *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void reply_int(struct client *c, int64_t v);
 void reply_bulk(struct client *c, const void *p, size_t len);
-void reply_text(struct client *c, const char *s);	/* adds a bulk */
-void reply_blob(struct client *c, struct blob *b);	/* holds b too */
+void reply_text(struct client *c, const char *s);	/* adds s as a bulk */
+void reply_blob(struct client *c, struct blob *b); /* takes another hold of b */
 void reply_array(struct client *c, size_t n);
 /* Begin a map; the caller adds n pairs of a name and a value. */
 void reply_map(struct client *c, size_t n);
@@ -40,7 +40,7 @@ void reply_bulk_piece(struct client *c, struct blob *b, size_t from);
 void reply_bulk_bytes(struct client *c, const void *p, size_t len);
 void reply_bulk_end(struct client *c);
 void reply_nil(struct client *c);
-void reply_oom(struct client *c);	/* memory is full */
+void reply_oom(struct client *c);	/* replies that memory is full */
 
 /* ---- only in innet-memory, not in the module for Redis ---- */
 

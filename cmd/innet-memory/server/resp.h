@@ -50,7 +50,7 @@ enum {
 };
 
 struct resp_arg {
-	const uint8_t *p;	/* valid as long as the request is */
+	const uint8_t *p;	/* valid as long as the request is valid */
 	size_t len;
 	void *bulk;		/* pointer of resp_place_bulk(), or NULL */
 };
@@ -60,7 +60,7 @@ struct resp_args {
 	struct resp_arg *v;
 	size_t n;
 	bool lost;		/* some arguments were not stored */
-	size_t room;		/* allocated entries of v */
+	size_t room;		/* number of allocated entries of v */
 	uint8_t *text;		/* arguments without their own place */
 	size_t text_len, text_room;
 };

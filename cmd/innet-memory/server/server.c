@@ -28,7 +28,7 @@ server_advise_heap(struct server *srv)
 	srv->heap_end = (void *)to;
 	from = (from + PAGE_HUGE - 1) & ~(uintptr_t)(PAGE_HUGE - 1);
 	to &= ~(uintptr_t)(PAGE_HUGE - 1);
-	if (from < to)	/* an error does no harm */
+	if (from < to)	/* ignore errors: this is optional */
 		(void)madvise((void *)from, to - from, MADV_HUGEPAGE);
 }
 

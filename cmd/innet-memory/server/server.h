@@ -48,16 +48,18 @@ enum { SERVER_IN_BYTES = 256 << 10, SERVER_LISTENERS = 2 };
 
 struct server {
 	struct conf conf;
-	const struct part *const *parts;	/* list that ends with NULL */
-	struct account account;		/* memory used by everything */
+	const struct part *const *parts;	/* all parts; the list ends with
+						 * NULL */
+	struct account account;	/* counts the memory of all keys and buffers */
 	struct keyspace keys;
-	struct lazy_free lazy_free;		/* removed keys to be freed */
+	struct lazy_free lazy_free;		/* removed keys that are still
+						 * to be freed */
 	struct command_table command_table;
 	struct rng rng;
 	char *password;			/* NULL if no password is needed */
 	struct save_state *save;	/* see commands/persistence.c */
 	uint64_t version;		/* version of the latest change */
-	/* number of changes after which parked clients are retried */
+	/* number of changes that a parked client may wait for */
 	uint64_t changes;
 	/* monotonic time at which this turn of the loop began */
 	uint64_t now_ns;
@@ -65,17 +67,20 @@ struct server {
 	int epoll;			/* descriptor of epoll */
 	/* time that commands took in this turn of a client */
 	uint64_t spent_ns;
-	bool turns_wanted;		/* clients wait for another turn */
+	bool turns_wanted;		/* some clients wait for another turn */
 	int events;			/* number of events in this turn */
-	/* closed if no descriptor is left, in order to refuse a client */
+	/*
+	 * a spare descriptor, closed when the server needs it to refuse a
+	 * client
+	 */
 	int spare_fd;
-	bool accept_paused;		/* because no descriptor was left */
+	bool accept_paused;	/* no descriptor was left for a new client */
 	int statm;			/* descriptor of /proc/self/statm */
 	int port;
 	struct event_source listener[SERVER_LISTENERS], signal;
 	struct client **client;
 	size_t clients, clients_room, parked, clients_peak;
-	size_t dead;		/* clients that were closed in this turn */
+	size_t dead;		/* number of clients closed in this turn */
 	/*
 	 * clients that have not given the password, oldest first (see
 	 * stranger.h)
@@ -85,7 +90,7 @@ struct server {
 						 * their buffers in bytes */
 	struct client *parked_first, *parked_last;	/* oldest first */
 	uint8_t *input;			/* buffer of SERVER_IN_BYTES */
-	void *heap_end;			/* the heap has huge pages up to here */
+	void *heap_end;	/* end of the part of the heap with huge pages */
 	uint64_t next_id, next_tick_ns;
 	uint64_t accepted, refused, commands, in_bytes, out_bytes;
 	uint64_t oom, errors, auth_failed;

@@ -32,7 +32,7 @@ struct transaction {
 	bool spoilt;		/* a request was refused, so EXEC will fail */
 	bool running;		/* EXEC is running the requests */
 	struct queued_request *queue;
-	size_t n, room;		/* number of requests, and room for them */
+	size_t n, room;	/* number of requests; number that fit into the array */
 	size_t text_bytes;	/* memory of queued requests, without bulks */
 	struct watched_key *watched;
 	size_t watches, watches_room;

@@ -45,7 +45,7 @@ struct account_spare {
 
 struct account {
 	size_t used;	/* bytes in use; account_force() can exceed `limit` */
-	size_t limit;		/* bytes */
+	size_t limit;		/* limit of `used`, in bytes */
 	size_t most;		/* highest value of `used`, in bytes */
 	/*
 	 * Frees memory until n bytes are left, or returns false.  It may be
@@ -53,7 +53,7 @@ struct account {
 	 */
 	bool (*reclaim)(void *arg, size_t n);
 	void *arg;
-	size_t keep;		/* limit of spare_bytes */
+	size_t keep;		/* limit of `spare_bytes` */
 	size_t spare_bytes;	/* total size of spare[]; not part of `used` */
 	/* lists of pieces, indexed by cost / 16 */
 	struct account_spare *spare[ACCOUNT_SPARE_MOST / 16 + 1];

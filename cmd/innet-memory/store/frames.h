@@ -41,16 +41,16 @@ enum { FRAMES_TAIL_HELD = 1024 };
 
 struct experience {
 	struct blob *tail;	/* NULL if the tail follows this struct */
-	size_t len;		/* bytes of the tail */
+	size_t len;		/* length of the tail in bytes */
 	uint32_t at;	/* offset of the tail in the blob or in this struct */
-	struct frame *frame[];	/* 2 * stack frames */
+	struct frame *frame[];	/* 2 * stack frames: state, next state */
 };
 
 struct frames {
 	struct account *account; /* account to which all memory is charged */
 	size_t bytes;		/* size of a frame in bytes */
-	unsigned stack;		/* frames per state; 0: only tails */
-	size_t count;		/* number of different frames stored */
+	unsigned stack;		/* number of frames in a state; 0: only tails */
+	size_t count;		/* number of different frames that are stored */
 	size_t tail_bytes;	/* sum of the lengths of all tails */
 	uint64_t round;		/* number of the current listing */
 	/* streams, newest first; `last` is its last experience or NULL */

@@ -16,9 +16,10 @@ enum key_type { KEY_STRING, KEY_LIST, KEY_TABLE };
 struct key {
 	uint64_t hash;
 	uint64_t version;	/* version of its last change */
-	uint64_t expires_ms;	/* wall-clock time in ms; 0: never */
+	uint64_t expires_ms;	/* expiry time on the wall clock, in ms; 0:
+				 * never */
 	struct key *next;	/* next key with the same hash */
-	uint32_t place;		/* index in keyspace.key */
+	uint32_t place;		/* index of this key in keyspace.key */
 	enum key_type type;
 	/* the value; `type` says which field is used */
 	struct blob *string;

@@ -22,7 +22,7 @@ enum { KEYSPACE_TABLES_MAX = 256 };
 
 struct keyspace {
 	struct account *account;
-	struct lazy_free *lazy_free;	/* frees removed keys */
+	struct lazy_free *lazy_free;	/* queue that frees removed keys */
 	struct hashmap map;	/* maps a hash to the index of its first key */
 	struct key **key;
 	size_t n, room;
@@ -30,7 +30,9 @@ struct keyspace {
 	/* keys that have a table */
 	struct key *table_keys[KEYSPACE_TABLES_MAX];
 	size_t tables;
-	/* random, so that no client can choose names with equal hashes */
+	/*
+	 * random number, so that no client can choose names with equal hashes
+	 */
 	uint64_t seed;
 };
 

@@ -16,7 +16,7 @@
 
 struct list {
 	struct blob **ring;
-	/* size of ring - 1; the size is a power of two */
+	/* size of the ring minus 1; the size is a power of two */
 	size_t mask;
 	size_t first, n;
 };

@@ -64,15 +64,15 @@ enum {
 	REPLAY_BUFFER_GROUP = 256,
 	/* number of slots to prefetch ahead; a draw takes 10 ns (was 23) */
 	REPLAY_BUFFER_AHEAD = 16,
-	REPLAY_BUFFER_BLOCK = 64	/* slots per bit of `touched` */
+	REPLAY_BUFFER_BLOCK = 64 /* number of slots for each bit of `touched` */
 };
 
 /* This bit of a slot's generation is set if the slot holds an item. */
 #define REPLAY_BUFFER_LIVE (1u << 31)
 
 struct replay_buffer_settings {
-	size_t capacity;	/* 1 to UINT32_MAX */
-	double alpha;		/* exponent of priorities, for per */
+	size_t capacity;	/* number of slots, 1 to UINT32_MAX */
+	double alpha;		/* exponent of priorities, for selector per */
 	enum replay_buffer_selector selector;
 	uint32_t times;		/* limit on samples of an item; 0: no limit */
 	struct sample_ratio limit;	/* the caller must check it */
@@ -117,7 +117,7 @@ struct replay_buffer {
 	 */
 	uint32_t hole[2];
 	size_t split;
-	/* a bit for each block of slots that ever had items */
+	/* a bit for each block of slots that has ever had an item */
 	uint64_t *touched;
 	float *priority;	/* indexed by slot; per.priority for per */
 	struct priorities per;	/* used by the selector per */
@@ -125,7 +125,7 @@ struct replay_buffer {
 	size_t head;		/* next slot to fill */
 	size_t low;	/* number of items below `head`, the newest */
 	size_t used;		/* slots from this one on never had an item */
-	uint32_t newest;	/* highest generation of all slots */
+	uint32_t newest;	/* highest generation among all slots */
 
 	void **done;		/* items that the last sample used up */
 	size_t dones;
@@ -133,7 +133,7 @@ struct replay_buffer {
 	size_t room;		/* number of draws that fit in the block */
 	double *prob;
 	float *weight;
-	uint32_t *drawn;	/* slot numbers */
+	uint32_t *drawn;	/* numbers of the drawn slots */
 
 	void (*drop)(void *arg, void *item);
 	void *arg;

@@ -75,7 +75,7 @@ static inline bool replaydump_resume(struct replay_buffer *b,
 static inline size_t replaydump_restore(struct replay_buffer *b,
     const struct replaydump_entry *e, size_t n);
 
-/* Make all items drawable, after all entries were restored. */
+/* Make all items drawable after all entries were restored. */
 static inline void replaydump_finish(struct replay_buffer *b);
 
 /*

@@ -27,7 +27,7 @@
 #include <stdio.h>
 
 struct sample_ratio {
-	double lo, hi;		/* samples per insert; 0: no limit */
+	double lo, hi;		/* limits on samples per insert; 0: no limit */
 	uint64_t slack;		/* number of inserts allowed for any `lo` */
 };
 

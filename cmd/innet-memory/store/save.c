@@ -78,7 +78,8 @@ save_file(const char *path, void (*fill)(struct writer *w, void *arg),
 	const bool there = lstat(path, &st) == 0 && !S_ISLNK(st.st_mode);
 
 	if (there && !S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode))
-		return ENOTSUP;		/* opening a pipe would block */
+		return ENOTSUP;		/* opening a pipe would block until
+					 * there is a reader */
 	if (atomic_file_open_here(&file, path) == -1)
 		return errno;
 	/* keep the access rights of the old file */

@@ -135,8 +135,8 @@ draw_speeds(struct rng *r, struct scenario_training *t)
 	t->message_ns = draw_chance(r, 0.7) ? 0 : draw_scaled_ns(r, 100, 1e5);
 	t->packet_ns = draw_chance(r, 0.7) ? 0 : draw_between(r, 1, 2000);
 	t->barrier = t->mode == TRAINING_SYNC && draw_chance(r, 0.1);
-	t->give_up_ns = SCENARIO_WORD2;	/* never: a run that hangs is a
-					 * finding */
+	t->give_up_ns = SCENARIO_WORD2;	/* workers never give up, so a run that
+					 * hangs is a finding */
 }
 
 static void

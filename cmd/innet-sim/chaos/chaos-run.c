@@ -108,7 +108,8 @@ chaos_run_one(const struct chaos_plan *p, struct chaos_tally *n,
 		report_stuck(s, t);
 	}
 	if (wrong[0] == '\0' && train_is_sound(s, t) && t->ledger->async &&
-	    !p->kills_racks)	/* a killed rack loses pushes */
+	    !p->kills_racks)	/* a killed rack loses pushes, so they cannot be
+				 * checked */
 		check_ledger(s, t);
 	count_run(n, s, t);
 	if (get_held_bytes() > before + get_most_bytes(t))

@@ -11,7 +11,8 @@
 /* Counters over all runs. */
 struct chaos_tally {
 	uint64_t runs, findings, events, packets, results;
-	uint64_t refused; /* runs that ended because a switch lacked memory */
+	uint64_t refused; /* number of runs that ended because a switch lacked
+			   * memory */
 	uint64_t link_faults[LINK_FAULTS_COUNTS];
 	uint64_t fault[CHAOS_KINDS];
 };

@@ -27,18 +27,20 @@
 #include "common/base/heap.h"
 
 enum {
-	CALENDAR_MONTH = 8,		/* 256 days in a month */
-	CALENDAR_DAYS = 2 << CALENDAR_MONTH,	/* days that have a list */
-	CALENDAR_MONTHS = 1024,		/* months that have a list */
+	CALENDAR_MONTH = 8,		/* 1 << 8 = 256 days in a month */
+	CALENDAR_DAYS = 2 << CALENDAR_MONTH,	/* number of days that have a
+						 * list */
+	CALENDAR_MONTHS = 1024,		/* number of months that have a list */
 	CALENDAR_SHIFT = 16,		/* initial length of a day: 65 us */
-	CALENDAR_FEW = 4, CALENDAR_MANY = 32,	/* limits of the average number
-						 * of events in a day */
-	CALENDAR_TRIAL = 256,	/* days before the length of a day is checked */
+	CALENDAR_FEW = 4, CALENDAR_MANY = 32,	/* limits on the mean number of
+						 * events in a day */
+	CALENDAR_TRIAL = 256,	/* number of days after which `shift` is
+				 * checked */
 	CALENDAR_SORT = 64	/* longer lists are not sorted by insertion */
 };
 
 struct calendar_list {
-	struct heap *item;		/* memory from heap_new() */
+	struct heap *item;		/* memory that heap_new() allocated */
 	size_t n, room;
 };
 

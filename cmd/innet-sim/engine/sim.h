@@ -91,7 +91,7 @@ struct sim_datagram {
 struct sim_packet {
 	uint32_t wire_bytes;	/* length of the frame */
 	union {
-		struct update up;	/* has no vector */
+		struct update up;	/* an update without a vector */
 		struct sim_datagram dg;	/* used in a training: train.h */
 	};
 };
@@ -114,7 +114,7 @@ struct sim_ring {
 struct sim_node;
 
 struct sim_pipe {
-	struct sim_ring ring;	/* in the first cache line */
+	struct sim_ring ring;	/* is in the first cache line */
 	uint64_t deadline_ns;	/* time of the next arrival; other events are
 				 * ignored */
 	struct sim_node *to;
@@ -123,7 +123,7 @@ struct sim_pipe {
 	double loss;
 	struct link link;	/* used by a plain queue */
 	uint64_t propagation_ns;
-	uint32_t index;		/* index in sim->pipe */
+	uint32_t index;		/* index of this pipe in sim->pipe */
 	enum sim_class class;	/* class of its arrival events */
 	uint32_t queue;	/* limit on frames in the queue or being sent; 0: no
 			 * limit */
@@ -140,7 +140,8 @@ struct sim_pipe {
  * port does not have.
  */
 struct sim_port {
-	struct port *egress;	/* in sim->plane; both have the same index */
+	struct port *egress;	/* its port in sim->plane, which has the same
+				 * index */
 	const struct scenario_switch *cf;
 	unsigned __int128 wait_ns;	/* total time that frames waited in the
 					 * queue */
@@ -157,7 +158,8 @@ struct sim;
 struct sim_kind {
 	const char *name;
 	void (*arrive)(struct sim *, struct sim_node *, struct sim_pipe *by,
-	    const struct sim_packet *);	/* by: NULL from ideal access */
+	    const struct sim_packet *);	/* `by` is NULL if the worker has ideal
+					 * access */
 	void (*wake)(struct sim *, struct sim_node *);
 	void (*fail)(struct sim *, struct sim_node *, bool down);
 	void (*free)(struct sim_node *);
@@ -204,9 +206,9 @@ struct sim_pipe_hook {
 struct sim_node { /* the most used fields are in the first cache line */
 	_Alignas(64) const struct sim_kind *kind;
 	void *own;		/* state that belongs to the kind */
-	struct sim_pipe *up;	/* toward the server, or NULL; the next pipe in
-				 * sim->pipe leads back */
-	struct pcapio_out *in, *out;	/* captures, or NULL */
+	struct sim_pipe *up;	/* pipe toward the server, or NULL; the next
+				 * pipe in sim->pipe leads back */
+	struct pcapio_out *in, *out;	/* captures of the node, or NULL */
 	uint32_t down;	/* number of current faults; 0: the node is up */
 	uint16_t first;	/* lowest cluster id; the port subtracts it from ids */
 	uint32_t index;		/* index in sim->node */
@@ -232,8 +234,8 @@ struct sim_worker {
 	struct arrivals arrivals;
 	uint32_t group, at;	/* indexes of the nodes of its group and its
 				 * switch */
-	uint32_t cluster;	/* index in sim->cluster */
-	uint32_t id;		/* id in its cluster */
+	uint32_t cluster;	/* index of its cluster in sim->cluster */
+	uint32_t id;		/* id of the worker in its cluster */
 	uint32_t put;		/* number of updates generated */
 	uint32_t up, down;	/* indexes of its pipes, or SIM_NONE */
 };
@@ -251,8 +253,8 @@ struct sim_cluster {	/* the most changed fields are in the first cache
 	uint32_t frame, last_frame; /* bytes of a frame; bytes of a vector's
 				     * last frame */
 	uint64_t count[SIM_COUNTS];
-	uint32_t group;		/* index in the scenario */
-	uint64_t lost[SIM_LOSSES];	/* lost constituents */
+	uint32_t group;		/* index of its first group in the scenario */
+	uint64_t lost[SIM_LOSSES]; /* number of lost constituents, by reason */
 	uint64_t cleared;	/* number of constituents lost when a queue was
 				 * cleared */
 	unsigned __int128 delay_ns;	/* total delay of received packets */
@@ -286,10 +288,11 @@ struct sim {
 	uint32_t workers;
 	struct sim_cluster *cluster;
 	uint32_t clusters;
-	uint32_t *cluster_of;	/* 65,536 entries: id -> index, or SIM_NONE */
+	uint32_t *cluster_of;	/* index of each cluster id, or SIM_NONE; 65,536
+				 * entries */
 	struct sim_route *route;
 	uint32_t routes, routes_room;
-	uint64_t handled;	/* events handled so far */
+	uint64_t handled;	/* number of events handled so far */
 	uint64_t models_lost[SIM_LOSSES];
 	const volatile int *stopped;	/* set by a signal handler; or NULL */
 	struct training *training;	/* if not NULL, the network consists of
@@ -306,8 +309,8 @@ struct sim {
 						 * NULL */
 	char *wrong;			/* text of the first error,
 					 * SIM_WRONG_BYTES long; if NULL, an
-					 * error ends the tool */
-	uint64_t most;			/* limit on events; 0: no limit */
+					 * error ends the process */
+	uint64_t most;	/* limit on the number of events; 0: no limit */
 };
 
 enum { SIM_WRONG_BYTES = 200 };

@@ -15,7 +15,7 @@
 
 struct sim_source {
 	const struct scenario_traffic *cf;
-	struct sim_node *to;		/* the switch that gets the frames */
+	struct sim_node *to; /* the switch to which the source sends frames */
 	struct arrivals_conf arrivals;
 	struct arrivals pace;
 	struct rng chance;

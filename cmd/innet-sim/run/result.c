@@ -82,8 +82,8 @@ _Static_assert(sizeof(figures) / sizeof(*figures) <= RESULT_FIGURES + 1,
 
 /* Sums over one or several clusters. */
 struct cluster_sums {
-	uint64_t tally[TALLY_EVENTS];	/* constituents, summed over all
-					 * switches */
+	uint64_t tally[TALLY_EVENTS];	/* number of constituents, summed over
+					 * all switches */
 	uint64_t count[SIM_COUNTS], lost[SIM_LOSSES], cleared, flying;
 	unsigned __int128 delay_ns;
 };

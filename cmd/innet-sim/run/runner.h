@@ -42,9 +42,9 @@ struct runner {
 	bool progress;
 	const volatile int *stopped;
 	uint64_t events; /* number of events in all runs; set at the end */
-	double apart;		/* set at the end: largest difference that the
-				 * other value of ages_to would make, as a share
-				 * of the mean age */
+	double apart;		/* largest difference that the other value of
+				 * ages_to would make, as a share of the mean
+				 * age; set at the end */
 };
 
 /* Return the number of runs in the shard. */

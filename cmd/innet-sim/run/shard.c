@@ -210,8 +210,8 @@ struct lines {
 	char *line;
 	size_t room;
 	unsigned number;
-	uint32_t crc;		/* CRC of the lines before the current line */
-	uint32_t last;		/* CRC that includes the current line */
+	uint32_t crc;		/* CRC of all lines before the current line */
+	uint32_t last;		/* CRC of all lines up to the current line */
 };
 
 static struct lines

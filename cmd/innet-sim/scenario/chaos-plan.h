@@ -31,7 +31,8 @@ struct chaos_plan {
 	struct scenario_training t;
 	struct scenario_fault fault[CHAOS_FAULTS];
 	struct link_fault_rates rates;
-	double share; /* share of directions that have these faults */
+	double share; /* share of the directions of links that have the
+		       * faults */
 	uint32_t first;	/* first iteration of a synchronous training */
 	uint32_t old;	/* bit set of workers that do not repair */
 	bool killed;			/* a switch or a worker is killed */

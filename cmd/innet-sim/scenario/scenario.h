@@ -44,7 +44,7 @@ struct scenario_switch {
 	uint64_t queue;		/* enum scenario_queue */
 	uint64_t slots;
 	uint64_t combine;		/* enum olaf_queue_combine */
-	double reward_threshold;	/* below 0: no threshold */
+	double reward_threshold;	/* values below 0: no threshold */
 	uint64_t active_window_ns;
 	uint64_t merge_ns;		/* time for each merge in the queue */
 };
@@ -56,7 +56,7 @@ struct scenario_link {
 	uint64_t frame_ns; /* time for each frame in addition to its bits */
 	uint64_t propagation_ns;
 	double loss;	/* share of frames lost, in each direction */
-	/* longest queue on the way back, in frames; WORD1: no limit */
+	/* longest queue in the pipe back, in frames; WORD1: no limit */
 	uint64_t queue;
 	bool capture;			/* capture the link if -w is given */
 };
@@ -148,18 +148,18 @@ struct scenario {
 	char name[JSON_READER_FILE_BYTES];
 	uint64_t seed, runs;
 	uint64_t duration_ns;		/* WORD1: until no event is left */
-	bool drain;	/* wait for packets that are on their way */
-	uint64_t start_ns;		/* start of captures, since the epoch */
+	bool drain;	/* packets on their way at the end still arrive */
+	uint64_t start_ns; /* time at which captures start, since the epoch */
 	uint64_t ages_from;	/* time in ns; WORD1: "sent", WORD2: "first" */
 	uint64_t ages_to;		/* enum scenario_ages_to */
 	uint64_t wire_overhead;		/* overhead in bytes of each frame;
 					 * WORD1: true, WORD2: false */
 	struct json_reader_list switches, links, servers, workers, faults;
 	struct json_reader_list traffic;
-	struct json_reader_list trainings; /* instead of a network */
+	struct json_reader_list trainings; /* used instead of a network */
 	struct json_reader_list planes;	/* instead of a network and trainings */
-	const struct chaos_plan *chaos;	/* plan that the scenario belongs to, or
-					 * NULL */
+	const struct chaos_plan *chaos;	/* plan to which the scenario belongs,
+					 * or NULL */
 };
 
 /* Return the bytes that a link adds to each frame. */

@@ -36,14 +36,16 @@ struct scenario_training {
 	/* empty: named by its approach and mode */
 	char name[JSON_READER_NAME_BYTES];
 	uint64_t program;		/* enum training_program */
-	uint64_t reduce;		/* only dlp: enum training_reduce */
-	uint64_t straggler_ns;		/* only dlp; 0: wait for all workers */
+	uint64_t reduce;		/* enum training_reduce; only for dlp */
+	uint64_t straggler_ns;	/* time to wait for stragglers, only in dlp; 0:
+				 * no limit */
 	uint64_t approach;		/* enum training_approach */
 	uint64_t mode;			/* enum training_mode */
 	uint64_t workers;
 	uint64_t rack;	/* number of workers in a rack; 0: no racks */
-	uint64_t slots, core_slots; /* slots for sums: see training_slots() */
-	uint64_t elements;	/* length of a vector */
+	uint64_t slots, core_slots; /* number of slots for sums: see
+				     * training_slots() */
+	uint64_t elements;	/* number of elements of a vector */
 	uint64_t payload_bytes;
 	uint64_t iterations;		/* UINT64_MAX: no limit */
 	uint64_t staleness;
@@ -65,7 +67,7 @@ struct scenario_training {
 	uint64_t packet_ns;		/* a host's time for each packet */
 	bool capture;	/* capture the training's links if -w is given */
 	uint64_t auth;	/* enum tag_auth; a key is used unless it is NONE */
-	uint64_t give_up_ns;		/* ns, or the word auto or none */
+	uint64_t give_up_ns; /* time in ns, or one of the words auto and none */
 };
 
 extern const struct json_reader_section training_section;
@@ -84,7 +86,7 @@ uint32_t training_parts(const struct scenario_training *t, bool link,
 /* Return the training's name in tables, at most JSON_READER_NAME_BYTES long. */
 const char *training_name(const struct scenario_training *t);
 
-enum { TRAINING_PPO = 10005 };	/* number of elements in num_vector() */
+enum { TRAINING_PPO = 10005 };	/* elements of vector ppo: num_vector() */
 
 /*
  * Return the ToS of the training's segments.  training_head() returns the

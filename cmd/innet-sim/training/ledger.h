@@ -52,8 +52,8 @@ struct ledger {
 	uint32_t digit;	/* base of the digits of the first float */
 	bool async, server;
 	bool restarted;			/* a worker of an asynchronous job
-					 * started the job and its rounds
-					 * again */
+					 * started the job again, and therefore
+					 * its rounds */
 	uint32_t first, rounds;	/* asynchronous: first round that is kept;
 				 * number of rounds that are kept */
 	/* indexed by round and segment; with a server, also by worker; owned */

@@ -23,7 +23,8 @@ enum link_faults_count {
 };
 
 struct link_faults {
-	struct link_fault_rates rates; /* rates of the pipes that have faults */
+	struct link_fault_rates rates; /* rates of the faults, for pipes that
+					* have faults */
 	uint8_t *of;	/* for each pipe, bits of the enum below; owned */
 	struct rng chance;
 	struct timed_queue late;

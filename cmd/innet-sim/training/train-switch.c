@@ -25,7 +25,7 @@ find_pipe(const struct train_switch *w, const struct sim_node *n)
 
 	if (n == t->server)
 		return w->server != NULL ? w->server : w->up;
-	if (n < t->host)	/* a switch: the core or a rack */
+	if (n < t->host)	/* n is a switch: the core or a rack */
 		return n == t->sw ? w->up : w->down[n - t->sw - 1];
 	i = (uint32_t)(n - t->host);
 	if (w->node == t->sw && t->racks > 0)
@@ -108,7 +108,10 @@ train_open_machine(struct train_switch *w)
 	if (t->ledger != NULL) {	/* keep the results of all rounds */
 		job->keep_bytes = 2 * (uint64_t)t->ledger->rounds * t->segs *
 		    train_segment_bytes(t);
-		/* workers that are done are silent, but still members */
+		/*
+		 * workers that have finished send nothing, but are still
+		 * members
+		 */
 		job->member_timeout_ns = 10 * job->member_timeout_ns;
 	}
 	job->whole = t->server != NULL && !async;

@@ -47,8 +47,8 @@ enum {
 enum train_count {
 	TRAIN_PUT,
 	TRAIN_CAME,    /* packets sent and received over any pipe */
-	TRAIN_PACKETS, /* packets of gradients from hosts */
-	TRAIN_HELPS,   /* Help messages from workers */
+	TRAIN_PACKETS, /* packets of gradients that hosts sent */
+	TRAIN_HELPS,   /* Help messages that workers sent */
 	TRAIN_WRONG,   /* sums that contradict their headers */
 	TRAIN_GRADIENTS,
 	TRAIN_DISCARDED,
@@ -59,13 +59,13 @@ struct train_worker;
 
 /* One of the two iterations in which synchronous workers can be. */
 struct train_round {
-	uint64_t ready_ns;	/* time when its last gradient was ready */
+	uint64_t ready_ns; /* time when its last gradient was ready */
 	uint32_t done;	/* number of workers that have its result */
 };
 
 enum {
-	TRAIN_MESSAGE_BYTES = DLP_BYTES_MAX,	/* longer than any control
-						 * message */
+	TRAIN_MESSAGE_BYTES = DLP_BYTES_MAX,	/* longer than all control
+						 * messages */
 	TRAIN_LONGS = 16384	/* largest number of long messages on the way */
 };
 
@@ -77,10 +77,12 @@ struct train_long {
 
 struct training {
 	const struct scenario_training *cf;
-	struct sim_node *sw;	/* the core or the only switch is first */
-	uint32_t switches, racks; /* racks is 0 if there is only one switch */
+	struct sim_node *sw;	/* nodes of the switches; the core or the only
+				 * switch is first */
+	uint32_t switches, racks; /* number of switches; number of racks, 0 if
+				   * there is only one switch */
 	struct sim_node *server;	/* or NULL */
-	struct sim_node *host;		/* the workers' nodes */
+	struct sim_node *host;		/* nodes of the workers */
 	struct train_worker *w;
 	uint32_t floats, elements, segs;
 	uint32_t number;		/* index in the scenario */
@@ -99,7 +101,8 @@ struct training {
 	uint64_t give_up_ns;		/* time after which workers give up, or
 					 * SIM_NEVER */
 	uint32_t carried; /* number of floats in a simulated segment */
-	struct ledger *ledger;		/* checks sums under chaos, or NULL */
+	struct ledger *ledger;		/* checks the sums under chaos; NULL
+					 * without chaos */
 	uint32_t struck; /* bit set of random faults that have begun */
 	bool sends_state;	/* workers can send their states to others */
 };
@@ -111,18 +114,19 @@ struct train_switch {
 	struct sim_node *node;
 	struct sim_pipe *up;		/* pipe from a rack to the core, or from
 					 * the server */
-	struct sim_pipe **down;		/* pipes to workers, or to racks */
+	struct sim_pipe **down;		/* pipes toward the workers or racks */
 	uint32_t first, n; /* first worker or rack below it; number of them */
 	uint32_t members, number;	/* settings of its machine */
 	struct sim_pipe *server;	/* pipe to the server, or NULL */
-	struct sim_plane *plane;	/* owned; NULL: it only forwards */
+	struct sim_plane *plane;	/* owned; NULL: the switch only forwards
+					 * packets */
 	struct plane_conf conf;
 	struct iswitch_settings settings;	/* settings of its program, one
 						 * of these: */
 	struct dlp_settings dlp;
 	union addr self, parent;
 	uint64_t wake_ns;
-	uint32_t lives;			/* number of starts */
+	uint32_t lives;	/* number of starts of its machine */
 	/* only in a server: */
 	struct sim_pipe *rx;		/* pipe from its link to its process */
 	uint64_t busy_ns, tx_ns;	/* times from which the process and the
@@ -189,7 +193,7 @@ struct train_worker {
 	uint64_t began_ns, ready_ns, sent_ns;	/* times in the current
 						 * iteration */
 	uint64_t iterations;
-	uint64_t counted;	/* iterations counted in training.round */
+	uint64_t counted; /* number of iterations counted in training.round */
 	bool in;			/* the worker is a member of the job */
 	struct channel_client channel;	/* channel to the switch or server that
 					 * sums */
