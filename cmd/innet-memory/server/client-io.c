@@ -235,8 +235,8 @@ close_after_reply(struct client *c)
 /*
  * Send replies, and run requests that waited until replies were sent.  A call
  * that sends more than FAR_BYTES over a network can last until the network has
- * taken all of it, because the kernel handles the acknowledgements that arrive
- * meanwhile before the call returns.
+ * taken all bytes, because the kernel handles acknowledgements that arrive
+ * during the call before the call returns.
  */
 static void
 send_and_run(struct client *c)

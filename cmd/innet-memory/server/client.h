@@ -99,7 +99,8 @@ struct client *client_new(struct server *srv, int fd, const char *addr);
 void client_begin_stranger(struct client *c);
 
 /*
- * Remove c from the list of strangers, because it gave the password or closes.
+ * Remove c from the list of strangers, because it has given the password or is
+ * being closed.
  */
 void client_end_stranger(struct client *c);
 

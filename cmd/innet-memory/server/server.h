@@ -115,7 +115,7 @@ server_mark_changed(struct server *srv)
 
 /*
  * Call stop() of all parts, which saves the keys.  Return 1 if a part could not
- * save; it has printed the reason.
+ * save; the part has printed the reason.
  */
 int server_save(struct server *srv);
 

@@ -187,10 +187,10 @@ static inline size_t replay_buffer_update_priorities(struct replay_buffer *b,
     const uint64_t *id, const float *p, size_t n);
 
 /*
- * Draw n items into out[].  If strata is true, which only per and uniform
+ * Draw n items into out[].  If `strata` is true, which only per and uniform
  * support, draw one item from each of n equal parts.  Return the number of
- * draws.  It is below n only if nothing more can be drawn, and 0 also if there
- * is no memory.
+ * draws, which is below n only if nothing more can be drawn.  Also return 0 if
+ * there is no memory.
  */
 static inline size_t replay_buffer_sample(struct replay_buffer *b,
     struct rng *rng, size_t n, double beta, bool strata,

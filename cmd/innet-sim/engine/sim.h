@@ -118,7 +118,7 @@ struct sim_pipe {
 	uint64_t deadline_ns;	/* time of the next arrival; other events are
 				 * ignored */
 	struct sim_node *to;
-	uint32_t port;		/* number given by the sender or receiver */
+	uint32_t port;	/* number that the sender or receiver has chosen */
 	uint32_t left;	/* number of packets in the ring that have left */
 	double loss;
 	struct link link;	/* used by a plain queue */

@@ -12,7 +12,7 @@
 struct output_view {
 	bool total;		/* show only the row for the total */
 	bool chosen;		/* columns were chosen by --columns */
-	struct columns_choice shows;	/* which figures of a row are shown */
+	struct columns_choice shows;	/* the figures of a row to show */
 };
 
 /*

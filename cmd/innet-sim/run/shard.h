@@ -2,7 +2,7 @@
  * shard.h - do a part of all runs in this process, and join the parts later
  *
  * A part is a file, I-of-N.part, that consists of lines of JSON.  The first
- * line describes what was simulated; it is the same in all parts.  The second
+ * line describes the simulation; it is the same in all parts.  The second
  * line describes what this part did.  Then there is a line for each of its
  * runs, with all figures in full precision.  The last line has the CRC-32C of
  * all lines before it.  So N processes on any machines, which need a shared

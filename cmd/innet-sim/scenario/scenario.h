@@ -79,7 +79,7 @@ struct scenario_workers {
 	char at[JSON_READER_NAME_BYTES];
 	struct json_reader_range clusters;
 	uint64_t workers, first; /* number of workers in each cluster; id of the
-				  * first */
+				  * first worker */
 	uint64_t count;	/* number of updates of each worker; WORD1: no limit */
 	uint64_t goal;	/* number of updates to receive from each worker; 0: no
 			 * goal */

@@ -45,7 +45,7 @@ make_number(const struct ledger *l, uint32_t worker, uint32_t iteration,
 	return (uint32_t)(x >> 48);
 }
 
-/* Return what one contribution of a worker adds to the first float. */
+/* Return the number that a gradient of this worker adds to the first float. */
 static uint32_t
 get_digit(const struct ledger *l, uint32_t worker)
 {

@@ -30,7 +30,7 @@
 enum {
 	LEDGER_FLOATS = 2,
 	LEDGER_WORKERS_SYNC = 16,
-	LEDGER_WORKERS_ASYNC = 7, /* 8^7 is below 2^24 */
+	LEDGER_WORKERS_ASYNC = 7, /* limit: 8^7 is below 2^24 */
 	LEDGER_WORKERS_MANY = 4,  /* limit for asynchronous jobs with racks or a
 				   * server */
 	LEDGER_DIGIT_MANY = 64	  /* base of the digits in such jobs: 64^4 is

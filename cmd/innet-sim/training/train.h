@@ -143,8 +143,8 @@ enum train_phase {
 
 struct train_ring {
 	uint32_t step;
-	uint32_t *got[2];		/* packets received in each step, for
-					 * iteration & 1; owned */
+	uint32_t *got[2];		/* number of packets received in each
+					 * step, for iteration & 1; owned */
 };
 
 struct train_async {
