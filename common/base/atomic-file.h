@@ -8,7 +8,7 @@
  * is a symbolic link, its target is replaced and the link remains.
  *
  * A struct atomic_file owns its descriptor until atomic_file_close().  On
- * failure functions return -1, NULL or false, and set errno.
+ * failure the functions return -1, NULL or false, and set errno.
  */
 #ifndef INNET_BASE_ATOMIC_FILE_H
 #define INNET_BASE_ATOMIC_FILE_H
@@ -27,34 +27,39 @@
 
 struct atomic_file {
 	const char *path;	/* borrowed */
-	char *beside;		/* path of the temporary file; NULL: path is
+	char *beside;		/* path of the temporary file; NULL if `path` is
 				 * written directly */
 	char *end;		/* path of the file that is replaced at the
 				 * end */
 	int fd;			/* descriptor to write to */
-	mode_t mode;		/* mode of the file; 0: as the umask
-				 * determines */
+	mode_t mode;		/* mode of the new file; 0: 0666 without the
+				 * bits of the umask */
 };
 
 /*
- * The name of the temporary file.  TMP is path + ".tmp", for one writer at a
- * time.  CHOSEN is a name that is not in use.  HERE is like TMP, but a link at
- * path is replaced and not followed.
+ * How the temporary file is named.  With TMP the name is path + ".tmp", which
+ * is safe if there is only one writer at a time.  With CHOSEN it is a name that
+ * is not in use.  HERE is like TMP, but if path is a symbolic link, the link
+ * itself is replaced.
  */
 enum atomic_file_temp { ATOMIC_FILE_TMP, ATOMIC_FILE_CHOSEN, ATOMIC_FILE_HERE };
 
-/* Begin to write path.  Returns 0, or -1; then w owns nothing. */
+/*
+ * Begin to write path.  Returns 0, or -1 on failure; after a failure w owns
+ * nothing.
+ */
 static inline int atomic_file_open(struct atomic_file *w, const char *path);
 
 /*
  * Begin to write path in a program that serves other clients at the same time.
- * It does not wait: a pipe without a reader fails with ENXIO.
+ * The function does not wait: if path is a pipe without a reader, it fails with
+ * ENXIO.
  */
 static inline int atomic_file_open_now(struct atomic_file *w, const char *path);
 
 /*
- * Begin to write path when there is only one writer at a time.  This uses path
- * + ".tmp", and removes a file that a crash left there.
+ * Begin to write path when there is only one writer at a time.  The temporary
+ * file is path + ".tmp".  If a crash left such a file, it is removed first.
  */
 static inline int atomic_file_open_tmp(struct atomic_file *w, const char *path);
 
@@ -66,16 +71,17 @@ static inline int atomic_file_open_here(struct atomic_file *w,
     const char *path);
 
 /*
- * Could path be written?  With this function a bad path is reported before the
- * work and not after it.  The file does not change.  A pipe is not tried,
+ * Check whether path could be written, so that a tool can report a bad path
+ * before it does its work.  The file does not change.  A pipe is not tried,
  * because its reader would take the attempt for the end of the data.  Returns 0
- * or -1.
+ * if path could be written, or -1.
  */
 static inline int atomic_file_try(const char *path);
 
 /*
- * Return a stream for the descriptor of w, which must be closed before w.  On
- * failure w is closed, the file does not change, and the result is NULL.
+ * Return a stream that writes to the descriptor of w.  The caller must close
+ * the stream before it closes w.  On failure w is closed, the file does not
+ * change, and the result is NULL.
  */
 static inline FILE *atomic_file_stream(struct atomic_file *w);
 
@@ -85,14 +91,13 @@ static inline bool atomic_file_write(const struct atomic_file *w, const void *p,
 
 /*
  * Close w.  If `good` is set, put the new file in place; otherwise the old file
- * remains.  Returns 0, or -1 if the new file is not in place (if good is false,
- * errno does not change).
+ * remains.  Returns 0, or -1 if the new file is not in place.  If `good` is
+ * false, errno does not change.
  */
 static inline int atomic_file_close(struct atomic_file *w, bool good);
 
 /*
- * Make sure that the entry of path in its folder survives a crash.  Returns 0
- * or -1.
+ * Make sure that the folder entry of path survives a crash.  Returns 0 or -1.
  */
 static inline int atomic_file_sync_folder(const char *path);
 

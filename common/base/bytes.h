@@ -2,10 +2,10 @@
  * bytes.h - read and write a packet field by field, never beyond its end
  *
  * The cursor borrows the bytes.  A read beyond the end returns 0 and marks the
- * cursor bad for ever.  So a parser reads a whole header and then calls
- * bytes_ok() once.  Fields are in network byte order, and results are in host
- * order.  The bytes_put functions write to memory of the caller, which must be
- * large enough.
+ * cursor as bad, and the mark is never removed.  So a parser can read a whole
+ * header and then call bytes_ok() once.  Fields are in network byte order, and
+ * results are in host order.  The bytes_put functions write to a buffer of the
+ * caller, which must be large enough.
  */
 #ifndef INNET_BASE_BYTES_H
 #define INNET_BASE_BYTES_H
@@ -18,7 +18,7 @@
 
 struct bytes {
 	const uint8_t *p;	/* next byte */
-	size_t left;		/* bytes from p to the end */
+	size_t left;		/* number of bytes from p to the end */
 	bool bad;		/* a read went beyond the end */
 };
 
@@ -29,7 +29,10 @@ bytes_over(const void *buf, size_t len)
 	return (struct bytes){ .p = buf, .left = len };
 }
 
-/* Return the next n bytes, or NULL if there are fewer. */
+/*
+ * Return a pointer to the next n bytes and advance the cursor.  Returns NULL if
+ * fewer than n bytes are left.
+ */
 static inline const uint8_t *
 bytes_take(struct bytes *w, size_t n)
 {
@@ -45,9 +48,10 @@ bytes_take(struct bytes *w, size_t n)
 }
 
 /*
- * Return the n bytes at p as one number; the first byte is the highest.  It is
- * always inline: if n is a constant, most fields are a single load, and a
- * header is read in 2 ns (otherwise 9 ns).
+ * Return the n bytes at p as one number; the first byte is the most
+ * significant.  The function is always inlined, so that with a constant n most
+ * fields need only a single load.  A header is then read in 2 ns instead of 9
+ * ns.
  */
 __attribute__((always_inline)) static inline uint64_t
 bytes_get(const uint8_t *p, size_t n)
@@ -132,7 +136,7 @@ bytes_f32(struct bytes *w)
 	return q == NULL ? 0 : bytes_get_f32(q);
 }
 
-/* Were all reads so far within the bytes? */
+/* Did all reads so far stay within the buffer? */
 static inline bool
 bytes_ok(const struct bytes *w)
 {
@@ -140,8 +144,8 @@ bytes_ok(const struct bytes *w)
 }
 
 /*
- * Write the n low bytes of v at p, the highest first.  Returns the position
- * after them.
+ * Write the n low bytes of v at p, the most significant byte first.  Returns
+ * the position after the last byte written.
  */
 static inline uint8_t *
 bytes_put(uint8_t *p, uint64_t v, size_t n)
@@ -167,7 +171,7 @@ bytes_put(uint8_t *p, uint64_t v, size_t n)
 	return p + n;
 }
 
-/* Write f at p.  Returns the position after it. */
+/* Write f at p as a big-endian binary32.  Returns the position after it. */
 static inline uint8_t *
 bytes_put_f32(uint8_t *p, float f)
 {

@@ -1,5 +1,6 @@
 /*
- * columns.h - print a table of words in columns of the width that they need
+ * columns.h - print a table of words, with columns as wide as their longest
+ * word
  *
  * Words are copied.  Characters that could change the state of a terminal are
  * printed as '?', and words longer than COLUMNS_WORD_MAX are truncated.  A
@@ -29,7 +30,10 @@ struct columns {
 	size_t words, room;
 };
 
-/* Add the next word, row by row.  Exits with status 1 if there is no memory. */
+/*
+ * Add the next word of the table; words are added row by row.  Exits with
+ * status 1 if there is no memory.
+ */
 __attribute__((format(printf, 2, 3))) static inline void
 columns_add(struct columns *t, const char *fmt, ...)
 {
@@ -88,7 +92,10 @@ columns_free(struct columns *t)
 	t->words = t->room = 0;
 }
 
-/* The numbers of the columns that a table shows, in their order. */
+/*
+ * The indices of the columns that a table shows, in the order in which it shows
+ * them.
+ */
 struct columns_choice {
 	int n;
 	int column[COLUMNS_MAX];
@@ -96,7 +103,10 @@ struct columns_choice {
 							 * message */
 };
 
-/* Write to to->why that there is no column with this name of len characters. */
+/*
+ * Write to to->why that no column has the name of len characters at p, with a
+ * hint at the nearest name.  Returns to->why.
+ */
 static inline const char *
 columns_name_nearest(struct columns_choice *to, const char *p, size_t len,
     int n, const char *(*name)(int i, const void *arg), const void *arg)
@@ -115,8 +125,8 @@ columns_name_nearest(struct columns_choice *to, const char *p, size_t len,
 
 /*
  * Choose the columns that a list such as "mean_age_ns,lost" names.  There are n
- * columns (at most COLUMNS_MAX), and name(i, arg) returns their names.  Returns
- * NULL, or an error message that is valid as long as *to.
+ * columns (at most COLUMNS_MAX), and name(i, arg) returns the name of column i.
+ * Returns NULL, or an error message that is valid as long as *to.
  */
 static inline const char *
 columns_choose(struct columns_choice *to, const char *list, int n,

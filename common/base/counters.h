@@ -4,9 +4,9 @@
  * 	{"answers":12,"ignored":{"short":1}}
  * 	innet-ps: 12 answers; ignored: 1 short
  *
- * All counters are printed by this file: those of reports, of summaries and of
- * the answers to innet-ctl.  A caller begins with counters_begin(), adds
- * members, and gets the text from counters_text().
+ * This file prints the counters in reports, in summaries and in answers to
+ * innet-ctl.  A caller begins with counters_begin(), adds members, and gets the
+ * text from counters_text().
  *
  * In a line for people, a name that is a plural noun loses its "s" if the count
  * is 1.  Names are plain words and are not escaped.  The values of
@@ -35,20 +35,25 @@ enum counters_form {
 
 struct counters {
 	char *text;
-	size_t len, room;	/* bytes of the text; bytes allocated */
+	size_t len, room;	/* length of the text and memory allocated for
+				 * it, both in bytes */
 	enum counters_form form;
 	unsigned depth;		/* number of open groups and lists */
-	bool begun;		/* the open group already has a member */
-	bool parted;		/* the next member follows a semicolon */
-	bool failed;		/* there was no memory */
+	bool begun;		/* the innermost open group already has a
+				 * member */
+	bool parted;		/* put a semicolon before the next member */
+	bool failed;		/* memory ran out */
 };
 
-/* Return the plural ending of a regular noun for n things: "" or "s". */
+/*
+ * Return the ending of a regular noun that counts n things: "" if n is 1,
+ * otherwise "s".
+ */
 static inline const char *plural(uint64_t n);
 
 /*
- * Begin a text.  A line for people begins with `name` and a colon, unless name
- * is NULL.
+ * Begin a text.  A line for people begins with `name` and a colon, unless
+ * `name` is NULL.
  */
 static inline struct counters counters_begin(enum counters_form form,
     const char *name);
@@ -64,7 +69,7 @@ static inline void counters_int(struct counters *c, const char *name,
 /* Add a truth value.  A line for people contains "name" or "not name". */
 static inline void counters_flag(struct counters *c, const char *name, bool v);
 
-/* Add a text. */
+/* Add a member whose value is a text. */
 static inline void counters_word(struct counters *c, const char *name,
     const char *word);
 
@@ -83,7 +88,7 @@ static inline void counters_list_end(struct counters *c);
 static inline void counters_part(struct counters *c);
 
 /*
- * Append formatted text without change; the arguments are those of printf(3).
+ * Append text that is formatted as by printf(3), without quotes or separators.
  */
 __attribute__((format(printf, 2, 3)))
 static inline void counters_add(struct counters *c, const char *fmt, ...);
@@ -106,10 +111,10 @@ plural(uint64_t n)
 }
 
 /*
- * Return the number of bytes of `what` before the "s" that it loses if n is 1.
- * In "updates in" this is the "s" of the first word.  Returns the length of
- * `what` if it loses nothing.  Names of several_words are JSON keys and do not
- * change.
+ * Return the number of bytes of `what` before its plural "s" if n is 1, so that
+ * the caller can omit this "s".  In "updates in" it is the "s" of the first
+ * word.  Returns the length of `what` if there is nothing to omit.  Names of
+ * several_words are JSON keys and do not change.
  */
 static inline size_t
 plural_end(const char *what, uint64_t n)
@@ -130,7 +135,8 @@ counters_free(struct counters *c)
 }
 
 /*
- * Make room for more than `need` bytes.  Returns false if there is no memory.
+ * Enlarge the text so that it has room for more than `need` bytes.  Returns
+ * false if there is no memory.
  */
 static inline bool
 counters_grow(struct counters *c, size_t need)
@@ -254,7 +260,7 @@ counters_word(struct counters *c, const char *name, const char *word)
 	counters_quote(c, word);
 }
 
-/* Open a group or a list.  name is NULL for a member of a list. */
+/* Open a group or a list.  `name` is NULL for a member of a list. */
 static inline void
 counters_open(struct counters *c, const char *name, char bracket)
 {

@@ -3,8 +3,9 @@
  *
  * The results are the same as those of strtod(3) and printf(3).  The library
  * functions take five times as long because they are exact for any number of
- * digits.  If a result is not certain here, the caller uses strtod(3) or
- * printf(3).  The functions have no side effects.
+ * digits.  If decimal_read() returns false, the caller uses strtod(3).
+ * decimal_put() itself uses printf(3) if its fast method is not certain.  The
+ * functions have no side effects.
  */
 #ifndef INNET_BASE_DECIMAL_H
 #define INNET_BASE_DECIMAL_H
@@ -21,12 +22,16 @@
 enum {
 	DECIMAL_EXACT = 22,	/* 10^22 is the largest power that is an exact
 				 * double */
-	DECIMAL_DIGITS = 9,	/* number of digits from which a float can be
-				 * read back exactly */
-	DECIMAL_TEXT = 24	/* bytes of a text, including the final 0 */
+	DECIMAL_DIGITS = 9,	/* number of significant digits that identify
+				 * every float */
+	DECIMAL_TEXT = 24	/* size of the buffer for a text, including the
+				 * final 0 */
 };
 
-/* Return 10^e.  It is exact up to DECIMAL_EXACT and within 2^-50 above that. */
+/*
+ * Return 10^e.  The result is exact for e up to DECIMAL_EXACT.  For larger e
+ * its relative error is at most 2^-50.
+ */
 static inline double
 decimal_power(unsigned e)
 {
@@ -43,8 +48,8 @@ decimal_power(unsigned e)
 }
 
 /*
- * Append the digits at *s to *m and advance *s past them.  Returns false if
- * they do not fit.
+ * Append the decimal digits at *s to the number *m, and advance *s past them.
+ * Returns false if the number becomes too large.
  */
 static inline bool
 decimal_digits(const char **s, uint64_t *m)
@@ -59,9 +64,9 @@ decimal_digits(const char **s, uint64_t *m)
 
 /*
  * Read a number without a sign.  Returns true if the number is an integer below
- * 2^53, multiplied or divided by a power of ten that is an exact double.  Then
- * there is only one operation that rounds, so the result is that of strtod(3)
- * (Clinger, 1990).  Otherwise returns false.
+ * 2^53, multiplied or divided by a power of ten that is an exact double.  In
+ * this case only one operation rounds, so the result is the same as that of
+ * strtod(3) (Clinger, 1990).  Otherwise returns false.
  */
 static inline bool
 decimal_read(const char *s, double *out)
@@ -99,9 +104,10 @@ decimal_read(const char *s, double *out)
 }
 
 /*
- * Return the first DECIMAL_DIGITS digits of x > 0 as an integer, which is x
- * times 10^(8 - *e).  Returns 0 if x is too close to the middle between two
- * such numbers to be certain.
+ * Store the decimal exponent of x > 0 in *e.  Return the first DECIMAL_DIGITS
+ * digits of x as an integer, that is x times 10^(8 - *e), rounded.  Returns 0
+ * if x is so close to the middle between two integers that the rounding is not
+ * certain.
  */
 static inline uint32_t
 decimal_scaled(double x, int *e)
@@ -111,7 +117,7 @@ decimal_scaled(double x, int *e)
 	double m, whole;
 
 	frexp(x, &two);
-	/* the exponent is this or one more */
+	/* the exponent of x is this value or one more */
 	*e = (int)floor((two - 1) * 0.3010299956639812);
 	for (;; ++*e) {
 		by = DECIMAL_DIGITS - 1 - *e;
@@ -127,8 +133,8 @@ decimal_scaled(double x, int *e)
 }
 
 /*
- * Write n digits at `to`, beginning with the last.  Returns the position after
- * them.
+ * Write the last n digits of m at `to`, with leading zeros.  Returns the
+ * position after the digits.
  */
 static inline char *
 decimal_put_digits(char *to, uint32_t m, int n)
@@ -139,7 +145,7 @@ decimal_put_digits(char *to, uint32_t m, int n)
 }
 
 /*
- * Write x at `to` as printf(3) does with %.9g, so that x can be read back
+ * Write x at `to` as printf(3) would with %.9g, so that x can be read back
  * exactly.  `to` must have room for DECIMAL_TEXT bytes.  Returns the number of
  * characters.
  */

@@ -1,8 +1,9 @@
 /*
  * draw.h - draw from distributions that need a logarithm
  *
- * Every compiler gives the same bits, because only rng.h, logexp.h and sqrt()
- * are used, and IEEE 754 requires sqrt() to be rounded correctly.
+ * The results are the same bits with every compiler.  This is because the
+ * functions use only rng.h, logexp.h and sqrt(), and IEEE 754 requires that
+ * sqrt() is rounded correctly.
  */
 #ifndef INNET_BASE_DRAW_H
 #define INNET_BASE_DRAW_H
@@ -37,7 +38,7 @@ draw_normal(struct rng *r)
 }
 
 /*
- * Draw from the lognormal distribution with mean 1, where sigma is the standard
+ * Draw from the lognormal distribution with mean 1.  `sigma` is the standard
  * deviation of the logarithm.
  */
 static inline double

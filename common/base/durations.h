@@ -1,15 +1,16 @@
 /*
- * durations.h - how long something took: exact mean and percentiles
+ * durations.h - collect durations and calculate their exact mean and
+ * percentiles
  *
- * The struct keeps the number and the sum of all durations for the mean, and
- * the longest one.  It keeps the last DURATIONS_KEPT durations in a ring for
- * percentiles.  Durations are in ns, and the sum of all must stay below 2^64 ns
- * (584 years).
+ * The struct keeps the number and the sum of all durations, for the mean, and
+ * the longest duration.  For percentiles it keeps the last DURATIONS_KEPT
+ * durations in a ring.  Durations are in ns, and the sum of all durations must
+ * stay below 2^64 ns (584 years).
  *
  * A zeroed struct is empty.  It owns its ring, which grows as durations are
  * added; durations_free() frees it.  A caller that must not run out of memory
  * later calls durations_reserve() first.  If a precision of 12.5 % is enough,
- * use latency.h, which needs no further memory.
+ * use latency.h, which never allocates memory.
  */
 #ifndef INNET_BASE_DURATIONS_H
 #define INNET_BASE_DURATIONS_H
@@ -25,15 +26,17 @@
 enum { DURATIONS_KEPT = 65536 };
 
 struct durations {
-	struct stats_sum all;	/* all durations, including those that are no
-				 * longer in the ring */
+	struct stats_sum all;	/* number and sum of all durations, including
+				 * those that are no longer in the ring */
 	uint64_t longest_ns;
-	uint64_t *ring;			/* owned; the i-th duration is at i %
-					 * KEPT */
+	uint64_t *ring;			/* owned; duration i, counted from 0, is
+					 * at index i % DURATIONS_KEPT */
 	size_t room;			/* size of the ring, in durations */
 };
 
-/* Make room for `room` durations.  Returns false if there is no memory. */
+/*
+ * Enlarge the ring to `room` durations.  Returns false if there is no memory.
+ */
 static inline bool
 durations_grow_(struct durations *d, size_t room)
 {
@@ -47,7 +50,7 @@ durations_grow_(struct durations *d, size_t room)
 }
 
 /*
- * Make room for a full ring, so that durations_add() cannot fail.  Returns
+ * Allocate the whole ring, so that durations_add() cannot fail later.  Returns
  * false if there is no memory.
  */
 static inline bool
@@ -73,8 +76,8 @@ durations_kept(const struct durations *d)
 }
 
 /*
- * Add a duration.  If there is no memory, it is not added and the result is
- * false.
+ * Add a duration.  If there is no memory, the duration is not added and the
+ * result is false.
  */
 static inline bool
 durations_add(struct durations *d, uint64_t ns)
@@ -92,8 +95,9 @@ durations_add(struct durations *d, uint64_t ns)
 }
 
 /*
- * Add all durations in `from` to `to`.  The ones that are kept are added to the
- * ring.  Returns false if there is no memory.
+ * Add all durations in `from` to `to`.  The durations that are in the ring of
+ * `from` are also added to the ring of `to`.  Returns false if there is no
+ * memory.
  */
 static inline bool
 durations_merge(struct durations *to, const struct durations *from)
@@ -127,7 +131,8 @@ durations_compare_(const void *a, const void *b)
 }
 
 /*
- * Sort the ring for durations_sorted().  No duration may be added after that.
+ * Sort the ring for durations_sorted().  After this call no duration may be
+ * added.
  */
 static inline void
 durations_sort(struct durations *d)

@@ -17,8 +17,8 @@
 enum { FILE_LINKS_MAX = 40 };
 
 /*
- * Replace path with the target of the symbolic link at path, one step.  Returns
- * false if path is not a link.
+ * If path is a symbolic link, replace `path` with the target of the link, which
+ * may itself be a link.  Returns false if path is not a link.
  */
 static inline bool
 file_link_follow(char path[PATH_MAX])
@@ -39,9 +39,9 @@ file_link_follow(char path[PATH_MAX])
 }
 
 /*
- * Store in `end` the path to which `path` leads after all links are followed.
- * If path is not a link, this is path itself.  Returns false with errno if the
- * links form a circle or the name is too long.
+ * Follow all symbolic links from `path` and store the resulting path in `end`.
+ * If `path` is not a link, store `path` itself.  Returns false with errno if
+ * the links form a loop or if `path` is too long.
  */
 static inline bool
 file_link_end(const char *path, char end[PATH_MAX])

@@ -1,12 +1,12 @@
 /*
- * file-lock.h - lock a file so that only one server at a time uses it: the
- *   process that locks FILE.lock may write FILE
+ * file-lock.h - lock a file so that only one server at a time uses it
  *
- * A save replaces FILE with another file, so a second file, FILE.lock, is
- * locked.  The server and a child that saves share the lock.  The kernel
- * releases it when both have ended, for whatever reason.  If the lock file
- * still exists then, it has no meaning.  At a normal end the lock file is
- * removed.
+ * Only the process that holds the lock on FILE.lock may write FILE.  FILE
+ * itself is not locked, because a save replaces it with another file.  The
+ * server and a child process that saves the file share this lock.  The kernel
+ * releases the lock when both processes have ended, for whatever reason.  A
+ * lock file that still exists after that has no meaning.  A server that ends
+ * normally removes its lock file.
  */
 #ifndef INNET_BASE_FILE_LOCK_H
 #define INNET_BASE_FILE_LOCK_H
@@ -20,8 +20,9 @@
 #include <unistd.h>
 
 enum {
-	FILE_LOCK_WAIT_MS = 2000,	/* wait because the child of a killed
-					 * server may still be writing */
+	FILE_LOCK_WAIT_MS = 2000,	/* longest wait for a lock; the child of
+					 * a killed server may still be writing
+					 * the file */
 	FILE_LOCK_LOOK_MS = 10
 };
 
@@ -38,16 +39,17 @@ static inline void file_lock_release(int fd, const char *path);
 /*
  * Lock the file at path itself, so that no server uses it under another name (a
  * hard link).  Returns its descriptor, which the caller must close, or -1 with
- * errno: ENOENT if the file does not exist, ELOOP if it is a symbolic link,
- * EWOULDBLOCK if another process holds the lock.
+ * errno.  errno is ENOENT if the file does not exist, ELOOP if it is a symbolic
+ * link, and EWOULDBLOCK if another process holds the lock.
  */
 static inline int file_lock_hold(const char *path);
 
 /* implementation */
 
 /*
- * Try once to lock the file.  errno is also EAGAIN if the file was removed in
- * the meantime.
+ * Try once to lock the file `name`, which is created if it does not exist.
+ * Returns its descriptor, or -1 with errno.  errno is EAGAIN if another process
+ * holds the lock, or if the file was removed in the meantime.
  */
 static inline int
 file_lock_try(const char *name)

@@ -1,10 +1,10 @@
 /*
- * file-open.h - open a file that the user names, which may be a named pipe
+ * file-open.h - open a file that the user named and that may be a named pipe
  *
  * If the path is a named pipe (FIFO), the functions wait until another process
- * opens its other end.  After one second they print a message, once.  SIGINT
- * and SIGTERM end the wait with EINTR, even if they are blocked.  All other
- * files are opened as usual.
+ * opens its other end.  If this takes longer than one second, they print one
+ * message.  SIGINT and SIGTERM end the wait with EINTR, even if they are
+ * blocked.  All other files are opened as usual.
  */
 #ifndef INNET_BASE_FILE_OPEN_H
 #define INNET_BASE_FILE_OPEN_H
@@ -27,8 +27,8 @@
 enum { FILE_OPEN_POLL_MS = 20, FILE_OPEN_WARN_MS = 1000 };
 
 /*
- * Is path a named pipe?  A pipe that the shell made is not one, because its
- * other end is already open.
+ * Is path a named pipe?  The answer is false for a pipe that the shell created,
+ * because its other end is already open.
  */
 static inline bool
 file_open_is_fifo(const char *path)
@@ -40,7 +40,7 @@ file_open_is_fifo(const char *path)
 	    statfs(path, &fs) == 0 && fs.f_type != PIPEFS_MAGIC;
 }
 
-/* Is a signal pending that would end the process? */
+/* Is SIGINT or SIGTERM pending, which would end the process? */
 static inline bool
 file_open_stopped(void)
 {
@@ -63,9 +63,11 @@ file_open_fail(int fd)
 }
 
 /*
- * Wait a moment for input on fd, or only wait if fd is -1.  ms is the time that
- * the caller has waited so far.  Returns true if there is input.  Otherwise
- * returns false with errno, which is 0 if the caller should try again.
+ * Wait for input on fd for at most FILE_OPEN_POLL_MS.  If fd is -1, only wait.
+ * `ms` is the time that the caller has already waited.  When it is
+ * FILE_OPEN_WARN_MS, print `why` as the reason for the wait.  Returns true if
+ * there is input.  Otherwise returns false with errno, which is 0 if the caller
+ * should try again.
  */
 static inline bool
 file_open_poll(const char *path, const char *why, int fd, int ms)
@@ -101,9 +103,9 @@ file_open_read(const char *path)
 }
 
 /*
- * Open path so that it can be read twice and has a length.  A pipe and the
- * standard input ("-") are copied to memory.  Returns a descriptor, or -1 with
- * errno.
+ * Open path so that its content can be read twice and has a known length.  The
+ * content of a pipe or of standard input ("-") is copied to memory first.
+ * Returns a descriptor, or -1 with errno.
  */
 static inline int
 file_open_again(const char *path)
@@ -134,9 +136,10 @@ file_open_again(const char *path)
 }
 
 /*
- * Open path for writing, with additional flags of open(2).  A new file gets the
- * mode that the umask leaves.  Unless `waits` is set, a pipe without a reader
- * fails with ENXIO.
+ * Open path for writing; `flags` are additional flags of open(2).  A new file
+ * gets the mode 0666 without the bits of the umask.  If path is a pipe without
+ * a reader, wait for a reader if `waits` is set; otherwise fail with ENXIO.
+ * Returns a descriptor, or -1 with errno.
  */
 static inline int
 file_open_write(const char *path, int flags, bool waits)
@@ -160,8 +163,8 @@ file_open_write(const char *path, int flags, bool waits)
 }
 
 /*
- * Open path as a stream for reading or, if out is set, for writing from its
- * beginning.  Returns NULL and sets errno on failure.
+ * Open path as a stream for reading.  If `out` is set, open it for writing
+ * instead, and truncate the file.  Returns NULL and sets errno on failure.
  */
 static inline FILE *
 file_open_stream(const char *path, bool out)

@@ -2,8 +2,9 @@
  * files.h - refuse files of one tool that would destroy each other
  *
  * Before a tool opens any file, it adds every file that the user named,
- * together with the option.  If a file conflicts with an earlier one, the tool
- * prints a line and exits with status 2:
+ * together with the option that named it.  If a file conflicts with a file that
+ * was added earlier, the tool prints a line such as these and exits with status
+ * 2:
  *
  * 	innet-switch: -w and --report both write x.json
  * 	innet-switch: -w x.pcap would overwrite the file that -r reads
@@ -12,16 +13,16 @@
  * Two paths are the same file if they lead to the same inode.  A file that does
  * not exist yet is identified by its folder and name.  "-" is a standard
  * stream.  Two outputs may be the same device, such as /dev/null, but not the
- * same file or pipe.  An output may also be an input only if it is not a
- * regular file.
+ * same file or pipe.  The same path may be both an input and an output only if
+ * it is not a regular file.
  *
  * The output of --json is data.  It is written to standard output, unless a
  * capture or other data is written there.
  *
  * A file that is first read and later written on purpose must be added once, as
- * an output.  Options and paths are borrowed; files_done() frees the rest.  No
- * file is opened here, and later changes by other processes to the folders are
- * not noticed.
+ * an output.  The strings of options and paths are borrowed; files_done() frees
+ * everything else.  These functions do not open files.  They do not notice if
+ * another process changes the folders later.
  */
 #ifndef INNET_BASE_FILES_H
 #define INNET_BASE_FILES_H
@@ -42,11 +43,12 @@
 struct files_one {
 	const char *option;	/* NULL for an argument without an option */
 	const char *path;	/* borrowed; "-" for a standard stream */
-	bool out;		/* written and not read */
+	bool out;		/* the file is written and not read */
 	bool known;		/* st and name are valid */
-	struct stat st;		/* status of the file, or of its folder */
-	char name[NAME_MAX + 1];	/* its name in that folder; "": the file
-					 * exists */
+	struct stat st;		/* status of the file or, if it does not exist,
+				 * of its folder */
+	char name[NAME_MAX + 1];	/* name of the file in this folder, or
+					 * "" if the file exists */
 };
 
 /* The files of a tool.  It must be zeroed at first. */
@@ -56,8 +58,8 @@ struct files {
 };
 
 /*
- * Add a file that is read.  option is NULL for an argument of the tool itself.
- * Does nothing if path is NULL.
+ * Add a file that is read.  `option` is NULL if the file is an argument without
+ * an option.  Does nothing if path is NULL.
  */
 static inline void files_in(struct files *s, const char *option,
     const char *path);
@@ -67,16 +69,13 @@ static inline void files_out(struct files *s, const char *option,
     const char *path);
 
 /*
- * Return the stream for --json, which is one more output.  This is standard
- * output or, if that is already used, standard error.  Call it after
- * files_out() for all other files.
+ * Return the stream for the output of --json, and add it as one more output.
+ * The stream is standard output or, if another output already uses standard
+ * output, standard error.  Call it after files_out() for all other files.
  */
 static inline FILE *files_json(struct files *s);
 
-/*
- * For tools: flush the stream of --json.  Returns 0, or prints an error and
- * returns 1.
- */
+/* Flush the stream of --json.  Returns 0, or prints an error and returns 1. */
 static inline int files_flush(FILE *json);
 
 /* Free the list. */
@@ -84,7 +83,7 @@ static inline void files_done(struct files *s);
 
 /* implementation */
 
-/* Find out which file f->path is or would become. */
+/* Identify the file at f->path, or the file that would be created there. */
 static inline void
 files_find(struct files_one *f)
 {
@@ -122,7 +121,10 @@ files_is_stream(const struct files_one *f)
 	return strcmp(f->path, "-") == 0;
 }
 
-/* Would one of the files a and b destroy the other, or take its input? */
+/*
+ * Do a and b conflict, because one would overwrite the other or both would read
+ * from one stream?
+ */
 static inline bool
 files_clash(const struct files_one *a, const struct files_one *b)
 {

@@ -1,21 +1,22 @@
 /*
  * hashmap.h - a hash table from 64-bit keys to 32-bit values
  *
- * The table uses open addressing with linear probing.  A removal shifts later
- * cells back, so there are no tombstones and removals do not make lookups
- * slower.  The table grows by itself and owns its memory; hashmap_free() frees
- * it.  A zeroed struct is an empty map.
+ * The table uses open addressing with linear probing.  A removal moves the
+ * cells that follow back, so there are no tombstones and removals do not make
+ * lookups slower.  The table grows by itself and owns its memory;
+ * hashmap_free() frees it.  A zeroed struct is an empty map.
  *
  * The hash is multiply-shift: the upper bits of the product of the key and an
- * odd 128-bit multiplier.  A sender that does not know the multiplier cannot
+ * odd 128-bit multiplier.  An attacker who does not know the multiplier cannot
  * choose keys that collide.  So a map whose keys come from the network gets a
  * random multiplier from hashmap_seed().  Other maps use a constant multiplier
  * and have the same order in each run.
  *
- * No key is more than HASHMAP_PROBES cells after its home cell.  If a put would
- * need more, the map grows or changes its multiplier.  The map changes its
- * multiplier at most once in n puts, where n is its number of cells.  If
- * neither is possible, the put is refused.
+ * No key is more than HASHMAP_PROBES cells after its home cell.  If a new key
+ * would be farther away, the map grows or changes its multiplier.  The map
+ * changes its multiplier at most once in n puts, where n is its number of
+ * cells.  If the map can neither grow nor change its multiplier, the put is
+ * refused.
  */
 #ifndef INNET_BASE_HASHMAP_H
 #define INNET_BASE_HASHMAP_H
@@ -42,24 +43,25 @@ static const struct hashmap_multiplier hashmap_constant = { 0, 0 };
 
 struct hashmap {
 	struct hashmap_cell *cell;
-	size_t mask;		/* number of cells - 1; the number of cells is a
-				 * power of two */
+	size_t mask;		/* number of cells minus 1; the number of cells
+				 * is a power of two */
 	size_t count;
 	struct hashmap_multiplier multiplier;
 	unsigned shift;		/* 64 - log2(cells) */
-	size_t puts;		/* puts since the multiplier changed */
+	size_t puts;		/* number of new keys since the multiplier
+				 * changed */
 };
 
 /*
- * Set the multiplier of a map that is still empty.  {0} stands for the
- * constant.
+ * Set the multiplier of a map that is still empty.  {0} stands for the constant
+ * multiplier.
  */
 static inline void hashmap_seed(struct hashmap *m,
     const struct hashmap_multiplier *multiplier);
 
 /*
- * Return a pointer to the value of key, or NULL.  It is valid until the next
- * put or remove.
+ * Return a pointer to the value of key, or NULL if key is not in the map.  The
+ * pointer is valid until the next put or remove.
  */
 static inline uint32_t *hashmap_get(const struct hashmap *m, uint64_t key);
 
@@ -87,7 +89,10 @@ hashmap_seed(struct hashmap *m, const struct hashmap_multiplier *multiplier)
 		m->multiplier.low |= 1;
 }
 
-/* Return the multiplier that follows this one.  {0} gives the first one. */
+/*
+ * Return the multiplier to use after `multiplier`.  For {0} this is the
+ * constant multiplier.
+ */
 static inline struct hashmap_multiplier
 hashmap_next_multiplier(const struct hashmap_multiplier *multiplier)
 {
@@ -103,7 +108,7 @@ hashmap_next_multiplier(const struct hashmap_multiplier *multiplier)
 	return (struct hashmap_multiplier){part[0] ^ part[1] >> 1, part[1] | 1};
 }
 
-/* Return the home cell of key. */
+/* Return the index of the home cell of key. */
 static inline size_t
 hashmap_home(const struct hashmap *m, uint64_t key)
 {
@@ -147,8 +152,8 @@ hashmap_vacant(const struct hashmap *m, uint64_t key)
 }
 
 /*
- * Put all cells of `old` into the empty map m.  Returns false if a key would be
- * too far from its home cell.
+ * Copy all keys and values of `old` into the empty map m.  Returns false if a
+ * key would be too far from its home cell.
  */
 static inline bool
 hashmap_refill(struct hashmap *m, const struct hashmap *old)
@@ -167,9 +172,9 @@ hashmap_refill(struct hashmap *m, const struct hashmap *old)
 }
 
 /*
- * Move the map to `cells` cells, a power of two.  Change the multiplier if
- * `afresh` is set or if the keys do not fit.  Returns false if there is no
- * memory.
+ * Move the keys to a table of `cells` cells, which must be a power of two.
+ * Change the multiplier if `afresh` is set or if the keys do not fit.  Returns
+ * false if there is no memory.
  */
 static inline bool
 hashmap_resize(struct hashmap *m, size_t cells, bool afresh)
@@ -196,8 +201,8 @@ hashmap_resize(struct hashmap *m, size_t cells, bool afresh)
 }
 
 /*
- * Make room for one more key and return its cell.  Returns NULL if there is no
- * memory or if too many keys collide with this one.
+ * Make room for the new key and return its cell.  Returns NULL if there is no
+ * memory or if too many other keys collide with it.
  */
 static inline struct hashmap_cell *
 hashmap_room(struct hashmap *m, uint64_t key)

@@ -1,10 +1,10 @@
 /*
- * heap.h - a heap of pairs (time, id), the earliest first
+ * heap.h - a heap of pairs (time, id); the earliest pair comes first
  *
  * Entries with equal times are in the order of their ids, so the high bits of
  * an id can order entries that have the same time.  Each node has four
- * children, so the tree is half as deep as with two.  heap_new() places the
- * four children in one cache line.  The heap is an array of the caller, but
+ * children, so the tree is half as deep as a binary tree.  heap_new() places
+ * the four children in one cache line.  The array belongs to the caller, but
  * only these functions may read and change it.  heap_new() and heap_free()
  * allocate and free it.
  */
@@ -67,8 +67,9 @@ heap_free(struct heap *h)
 }
 
 /*
- * Return the index of the least child, where c is the first child.  The
- * comparisons need no branch, because their outcome is unpredictable.
+ * Return the index of the child with the smallest key; c is the index of the
+ * first child.  The comparisons are written without branches, because their
+ * outcome is unpredictable.
  */
 static inline size_t
 heap_least(const struct heap *h, size_t n, size_t c)
@@ -87,7 +88,9 @@ heap_least(const struct heap *h, size_t n, size_t c)
 	return a;
 }
 
-/* Put x at index i, or below it, in the heap h of n entries. */
+/*
+ * Store x in the heap h of n entries, at index i or at one of its descendants.
+ */
 static inline void
 heap_sink(struct heap *h, size_t n, size_t i, struct heap x)
 {
@@ -107,7 +110,10 @@ heap_sink(struct heap *h, size_t n, size_t i, struct heap x)
 	h[i] = x;
 }
 
-/* Turn any n entries into a heap.  h[0] is then the first. */
+/*
+ * Turn n entries in any order into a heap.  After this, h[0] is the earliest
+ * entry.
+ */
 static inline void
 heap_order(struct heap *h, size_t n)
 {

@@ -3,12 +3,13 @@
  *
  * A section is a struct and a table of the keys that fill it.  Each key has a
  * type, limits, a default as a user would write it, and a description.
- * --list-keys prints the same table, so its output is always up to date.
+ * --list-keys prints this table, so its output is always up to date.
  *
- * A value that does not fit, an unknown key and a repeated key are errors.
- * Then json_reader_object() returns false, and r->why contains the place and
- * the reason: "links[2].rat: unknown key; the nearest is 'rate'". Control
- * characters are shown as '?', so that r->why is a single line.
+ * A value of the wrong type or outside its limits, an unknown key and a
+ * repeated key are errors.  If there is an error, json_reader_object() returns
+ * false, and r->why contains the place and the reason: "links[2].rat: unknown
+ * key; the nearest is 'rate'".  Control characters are shown as '?', so that
+ * r->why is a single line.
  *
  * Times, rates and sizes are strings with units as in num.h.  A time must have
  * a unit.  Counts may be JSON numbers.  Lists are arrays of structs, which the
@@ -50,12 +51,12 @@ enum json_reader_type {
 	JSON_READER_SHARE,		/* double, 0 to 1 */
 	JSON_READER_REAL,		/* double */
 	JSON_READER_BOOL,		/* bool */
-	JSON_READER_WORD,		/* uint64_t: index in words */
+	JSON_READER_WORD,		/* uint64_t: index in `words` */
 	JSON_READER_NAME,		/* char[JSON_READER_NAME_BYTES] */
 	JSON_READER_FILE,		/* char[JSON_READER_FILE_BYTES] */
 	/*
-	 * struct json_reader_range: a number or a string; 5 means 1-5, and
-	 * "6-10" means 6-10
+	 * struct json_reader_range: a number or a string; 5 means 1 to 5, and
+	 * "6-10" means 6 to 10
 	 */
 	JSON_READER_RANGE,
 	/*
@@ -78,16 +79,20 @@ struct json_reader_key {
 	const char *name;
 	enum json_reader_type type;
 	size_t at;		/* offset of the field, in bytes */
-	const char *preset;	/* default value; NULL: zero */
-	uint64_t lo, hi;	/* limits of integers; if both are 0, there are
-				 * none */
+	const char *preset;	/* default value, as a user would write it; NULL
+				 * means zero */
+	uint64_t lo, hi;	/* limits of an integer; if hi is 0, the upper
+				 * limit is JSON_READER_TIME_MAX for a time and
+				 * INT64_MAX for other types */
 	/*
-	 * NULL-terminated.  The values of a JSON_READER_WORD, or words that
-	 * stand for the numbers UINT64_MAX, UINT64_MAX - 1 and so on.
+	 * A NULL-terminated list.  For a JSON_READER_WORD it contains the valid
+	 * values.  For other types it contains words that stand for the numbers
+	 * UINT64_MAX, UINT64_MAX - 1 and so on.
 	 */
 	const char *const *words;
-	const struct json_reader_section *list;	/* section of a
-						 * JSON_READER_LIST */
+	const struct json_reader_section *list;	/* for a JSON_READER_LIST: the
+						 * section that describes its
+						 * items */
 	bool needed;		/* the key must be given */
 	const char *help;	/* in lower case, without a full stop */
 };
@@ -99,7 +104,7 @@ struct json_reader_section {
 };
 
 struct json_reader {
-	char path[256];		/* path of the value being read:
+	char path[256];		/* path of the value that is being read, such as
 				 * "links[2].rate" */
 	size_t at;		/* length of path */
 	char why[512];		/* error message, after an error */
@@ -142,13 +147,13 @@ static inline void json_reader_free(const struct json_reader_section *s,
     void *of);
 
 /*
- * Append a key or, if key is NULL, the index i to the path in messages.
- * Returns the former length for json_reader_up().
+ * Append `key` or, if it is NULL, the index i to the path that messages
+ * contain.  Returns the previous length of the path, for json_reader_up().
  */
 static inline size_t json_reader_down(struct json_reader *r, const char *key,
     size_t i);
 
-/* Shorten the path in messages to length `at`. */
+/* Shorten the path that messages contain to `at` bytes. */
 static inline void json_reader_up(struct json_reader *r, size_t at);
 
 /*
@@ -160,16 +165,16 @@ static inline bool json_reader_fail(struct json_reader *r, const char *fmt,
     ...);
 
 /*
- * Work like json_reader_fail() for item i of a list, and for its key `key` if
- * that is not NULL.
+ * Work like json_reader_fail(), but for item i of the list named `list` or, if
+ * `key` is not NULL, for this key of the item.
  */
 __attribute__((format(printf, 5, 6)))
 static inline bool json_reader_fail_at(struct json_reader *r, const char *list,
     size_t i, const char *key, const char *fmt, ...);
 
 /*
- * Store the index of s among words in *to.  Returns NULL, or an error message
- * that is written to the buffer `room`.
+ * Find s in the list `words` and store its index in *to.  Returns NULL, or an
+ * error message, which is written to the `bytes` bytes at `room`.
  */
 static inline const char *json_reader_word(const char *s,
     const char *const *words, uint64_t *to, char *room, size_t bytes);
@@ -182,7 +187,7 @@ static inline void json_reader_list_keys(FILE *f,
 
 /* implementation */
 
-/* Replace control characters, so that s is a single line. */
+/* Replace control characters in s by '?', so that s is a single line. */
 static inline void
 json_reader_clean(char *s)
 {
@@ -259,8 +264,8 @@ json_reader_fail_unknown(struct json_reader *r,
 }
 
 /*
- * Return a value as a user would write it on a command line.  Returns NULL if
- * the value has another type.
+ * Return a string or a number as a user would write it on a command line.
+ * Returns NULL if the value has another type.
  */
 static inline const char *
 json_reader_words_of(const cJSON *v, char *room, size_t bytes)
@@ -286,7 +291,7 @@ json_reader_count(const char *s, uint64_t lo, uint64_t hi, uint64_t *to)
 	return num_u64(s, lo, hi, to);
 }
 
-/* Read a time, which is a string with a unit or 0. */
+/* Read a time, which must have a unit unless it is 0. */
 static inline const char *
 json_reader_time(const char *s, uint64_t lo, uint64_t hi, uint64_t *to)
 {
@@ -368,8 +373,8 @@ json_reader_word(const char *s, const char *const *words, uint64_t *to,
 }
 
 /*
- * Read the words s as the value of k into the field at p.  Returns NULL or an
- * error message.
+ * Read the text s as the value of key k into the field at p.  Returns NULL or
+ * an error message.
  */
 static inline const char *
 json_reader_words(const struct json_reader_key *k, const char *s, void *p,

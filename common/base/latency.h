@@ -1,9 +1,10 @@
 /*
- * latency.h - a histogram of durations, of fixed size, and its percentiles
+ * latency.h - a histogram of durations with a fixed number of buckets, and its
+ * percentiles
  *
  * Each bucket covers an eighth of a power of two, so a percentile is right
- * within 12.5 %. Unlike durations.h, this file needs no memory beyond the
- * struct and covers all durations, not only the last ones.
+ * within 12.5 %.  Unlike durations.h, this file allocates no memory, and its
+ * percentiles are those of all durations, not only of the last ones.
  */
 #ifndef INNET_BASE_LATENCY_H
 #define INNET_BASE_LATENCY_H
@@ -21,7 +22,7 @@ struct latency {
 	uint64_t bucket[LATENCY_BUCKETS];
 };
 
-/* Return the bucket of a duration. */
+/* Return the index of the bucket that counts durations of `ns` nanoseconds. */
 static inline size_t
 latency_bucket(uint64_t ns)
 {
@@ -56,8 +57,8 @@ latency_add(struct latency *l, uint64_t ns)
 }
 
 /*
- * Return the duration, in ns, that a share (0 to 1) of all durations did not
- * exceed, or 0 if there are none.
+ * Return the duration, in ns, that the given share (0 to 1) of all durations
+ * did not exceed.  Returns 0 if there are no durations.
  */
 static inline uint64_t
 latency_ns(const struct latency *l, double share)

@@ -1,11 +1,12 @@
 /*
  * launcher.h - read the rank and the number of ranks from a job launcher
  *
- * mpirun and srun pass these numbers in the environment.  The innermost
- * launcher is used, because in a batch job of Slurm every process has a
- * SLURM_PROCID, even if mpirun started it.  In a job array other variables give
- * the number of the task in the array.  These functions are for tools only:
- * without a launcher they exit with status 2.
+ * mpirun and srun pass these numbers in the environment.  If several launchers
+ * are nested, the variables of the innermost one are used, because in a batch
+ * job of Slurm every process has a SLURM_PROCID, even if mpirun started it.  In
+ * a job array other variables give the number of the task in the array.  These
+ * functions are for tools only, because they exit with status 2 if there is no
+ * launcher.
  */
 #ifndef INNET_BASE_LAUNCHER_H
 #define INNET_BASE_LAUNCHER_H
@@ -21,8 +22,9 @@
 #include "common/base/opt.h"
 
 /*
- * Return the value, in [min, max], of the first of n environment variables that
- * is set.
+ * Return the value of the first of n environment variables that is set.  If no
+ * variable is set, or if the value is not in [min, max], print an error and
+ * exit with status 2.
  */
 static inline uint64_t
 launcher_number(const char *option, const char *const names[], size_t n,

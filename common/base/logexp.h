@@ -2,9 +2,10 @@
  * logexp.h - natural logarithm and exponential, the same on every machine
  *
  * The functions use plain IEEE double arithmetic in a fixed order, without
- * libm.  So every compiler gives the same bits at every optimisation level,
- * which log() and exp() of libm do not guarantee.  The file must be built with
- * -ffp-contract=off.  Both functions are within 3 units in the last place.
+ * libm.  So the results are the same bits with every compiler and at every
+ * optimisation level.  log() and exp() of libm do not guarantee this.  The file
+ * must be built with -ffp-contract=off.  The error of logexp_log() and
+ * logexp_exp() is at most 3 units in the last place.
  */
 #ifndef INNET_BASE_LOGEXP_H
 #define INNET_BASE_LOGEXP_H
@@ -42,7 +43,7 @@ logexp_log(double x)
 	int k;
 
 	memcpy(&bits, &x, sizeof(bits));
-	bits -= half;		/* no branch, because it would be
+	bits -= half;		/* this avoids a branch, which would be
 				 * unpredictable */
 	k = (int)((int64_t)bits >> 52);
 	bits = (bits & 0xfffffffffffff) + half;
@@ -50,8 +51,8 @@ logexp_log(double x)
 	s = (m - 1) / (m + 1);
 	z = s * s;
 	/*
-	 * Evaluate in pairs and not by Horner's rule: the chain of operations
-	 * is half as long.
+	 * Evaluate the polynomial in pairs of terms and not by Horner's rule,
+	 * because this makes the chain of dependent operations half as long.
 	 */
 	z2 = z * z;
 	z4 = z2 * z2;
@@ -81,14 +82,15 @@ logexp_exp(double x)
 }
 
 /*
- * Return x^y within a relative error of 1e-11.  x > 0 must be normal and
- * finite, and |y ln x| < 700.  There is no branch, so that a loop over many
- * numbers is fast.
+ * Return x^y within a relative error of 1e-11.  x must be positive, normal and
+ * finite, and |y ln x| must be below 700.  The function has no branch, so that
+ * a loop over many numbers is fast.
  */
 static inline double
 logexp_pow(double x, double y)
 {
-	const double shift = 0x1.8p52;	/* adding it removes the fraction */
+	const double shift = 0x1.8p52;	/* adding and subtracting this rounds to
+					 * an integer */
 	const double t = y * logexp_log(x);
 	const double k = (t * 0x1.71547652b82fep+0 + shift) - shift;
 	const double r = (t - k * LOGEXP_LN2_HI) - k * LOGEXP_LN2_LO;

@@ -1,9 +1,9 @@
 /*
  * lru.h - a table with 64-bit keys that keeps the most recently used rows
  *
- * The table has at most `most` rows.  When it is full, a new key gets the row
- * that has not been used for the longest time.  The cost of a use does not
- * depend on the number of rows.
+ * The table has at most `most` rows.  When the table is full, a new key gets
+ * the row that has not been used for the longest time.  The time that an
+ * operation takes does not depend on the number of rows.
  *
  * The caller defines the content of a row.  A row is zeroed when it is added,
  * and it may move in memory when another row is added.  Row numbers begin at 1
@@ -22,15 +22,15 @@
 
 struct lru_node {
 	uint64_t key;
-	uint32_t older, newer;	/* numbers of rows; 0 at the ends of the list.
-				   newer also links free rows */
+	uint32_t older, newer;	/* row numbers; 0 at the ends of the list.
+				 * `newer` also links the free rows */
 };
 
 struct lru {
 	struct hashmap index;		/* map from key to row number */
 	struct lru_node *node;		/* node[0] is both ends of the list */
-	uint8_t *row;			/* row_bytes for each row; row 0 is not
-					 * used */
+	uint8_t *row;			/* the rows, row_bytes bytes each; row 0
+					 * is not used */
 	size_t row_bytes;
 	uint32_t count, most;
 	uint32_t room;			/* number of rows allocated */
@@ -39,8 +39,8 @@ struct lru {
 };
 
 /*
- * Return an empty table of at most `most` rows of row_bytes bytes.  `by` is the
- * multiplier of its hash map.
+ * Return an empty table of at most `most` rows of row_bytes bytes.
+ * `multiplier` is the multiplier of its hash map.
  */
 static inline struct lru
 lru_new(uint32_t most, size_t row_bytes,
@@ -95,7 +95,7 @@ lru_unlink(struct lru *r, uint32_t at)
 	r->node[n->newer].older = n->older;
 }
 
-/* Add row `at` at the newest end of the list. */
+/* Add row `at` to the list as the most recently used row. */
 static inline void
 lru_link(struct lru *r, uint32_t at)
 {
@@ -153,8 +153,9 @@ lru_grow(struct lru *r)
 }
 
 /*
- * Add a row for a key that has none, as the newest, and return its number.
- * Returns 0 if there is no memory or if the table is full.
+ * Add a row for a key that has none, mark the row as the most recently used
+ * one, and return its number.  Returns 0 if there is no memory or if the table
+ * is full.
  */
 static inline uint32_t
 lru_add(struct lru *r, uint64_t key)
@@ -180,8 +181,8 @@ lru_add(struct lru *r, uint64_t key)
 
 /*
  * Return the number of the row of key, and mark it as the most recently used
- * one.  Add a row if key has none; in a full table this replaces the oldest
- * row.  Returns 0 if there is no memory.
+ * one.  If key has no row, add one; if the table is full, the new row replaces
+ * the least recently used row.  Returns 0 if there is no memory.
  */
 static inline uint32_t
 lru_find_or_add(struct lru *r, uint64_t key)

@@ -2,13 +2,13 @@
  * message.h - print error messages and warnings to standard error
  *
  * err(), errx(), verrx(), warn(), warnx() and vwarnx() work like the functions
- * of err(3), but make control characters in the text visible.  A message
- * contains names of files, options and words that come from the user, from a
- * file or from the network.  Because of this rule, such a name can neither
- * change the state of a terminal nor look like a second line of a log.  A
- * format contains no control characters.
+ * of err(3), but make control characters in the text visible.  Messages can
+ * contain file names, options and words that come from the user, from a file or
+ * from the network.  Because control characters are made visible, such text can
+ * neither change the state of a terminal nor look like a second line of a log.
+ * The formats that callers pass must not contain control characters.
  *
- * Other output that contains such a name uses message_put().
+ * Code that prints such text in other output uses message_put().
  */
 #ifndef INNET_BASE_MESSAGE_H
 #define INNET_BASE_MESSAGE_H
@@ -29,8 +29,8 @@
 
 /*
  * Return the number of bytes of the printable UTF-8 character at the beginning
- * of text.  Returns 0 if text begins with a control character, with a byte that
- * is not UTF-8, or is empty.
+ * of text.  Returns 0 if text is empty, or if it begins with a control
+ * character or with bytes that are not valid UTF-8.
  */
 static inline int
 message_printable(const char *text)
@@ -47,8 +47,8 @@ message_printable(const char *text)
 			return 0;
 	}
 	/*
-	 * U+0080 to U+009F, overlong encodings, surrogates, and numbers that
-	 * are too large
+	 * reject U+0080 to U+009F, overlong encodings, surrogates, and code
+	 * points above U+10FFFF
 	 */
 	if ((s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xe0 && s[1] < 0xa0) ||
 	    (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
@@ -58,8 +58,8 @@ message_printable(const char *text)
 }
 
 /*
- * Write text to f.  Control characters and bytes that are not UTF-8 are written
- * as in C: \n, \r, \t or \x1b.
+ * Write text to f.  Control characters and bytes that are not valid UTF-8 are
+ * written as escape sequences of C, such as \n, \r, \t or \x1b.
  */
 static inline void
 message_put(FILE *f, const char *text)
@@ -80,7 +80,7 @@ message_put(FILE *f, const char *text)
 
 /*
  * Print "TOOL: text" to standard error.  If why is not -1, print "TOOL: text: "
- * and the meaning of the error number `why`.  If fmt is NULL, the text is
+ * and the meaning of the error number `why`.  If `fmt` is NULL, the text is
  * omitted.
  */
 static inline void __attribute__((format(printf, 2, 0)))

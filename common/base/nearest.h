@@ -1,10 +1,10 @@
 /*
  * nearest.h - find the valid word that is nearest to a mistyped one
  *
- * Error messages contain that word: "unknown option '--slot'; the nearest is
- * '--slots'". A caller begins with a zeroed struct nearest, offers it every
- * valid word, and then gets the result.  Words are borrowed and must outlive
- * the struct.  The functions have no side effects.
+ * Error messages contain the nearest word: "unknown option '--slot'; the
+ * nearest is '--slots'".  A caller begins with a zeroed struct nearest, offers
+ * it every valid word, and then gets the result.  Words are borrowed and must
+ * outlive the struct.  The functions have no side effects.
  */
 #ifndef INNET_BASE_NEAREST_H
 #define INNET_BASE_NEAREST_H
@@ -16,15 +16,15 @@
 enum { NEAREST_MAX = 64, NEAREST_TEXT = 128 };
 
 struct nearest {
-	const char *word;	/* valid word with the least distance so far, or
-				 * NULL */
+	const char *word;	/* valid word with the smallest distance so far,
+				 * or NULL */
 	size_t distance;
 };
 
 /*
- * Return the Levenshtein distance of two words: the number of characters that
- * must be changed, added or removed.  Only the first NEAREST_MAX characters are
- * compared.
+ * Return the Levenshtein distance of two words: the least number of characters
+ * that must be changed, added or removed to turn one word into the other.  Only
+ * the first NEAREST_MAX characters are compared.
  */
 static inline size_t
 nearest_distance(const char *a, const char *b)
@@ -54,8 +54,8 @@ nearest_distance(const char *a, const char *b)
 }
 
 /*
- * Offer a valid word.  If several words have the same distance, the first is
- * kept.
+ * Offer a valid word.  If several words have the same smallest distance, the
+ * first of them is the nearest.
  */
 static inline void
 nearest_offer(struct nearest *n, const char *typed, const char *word)
@@ -79,8 +79,9 @@ nearest_likely(const struct nearest *n, const char *typed)
 }
 
 /*
- * If a word is likely, write a hint such as "; the nearest is '--slots'" (with
- * prefix "--") to text; otherwise write an empty string.  Returns text.
+ * If nearest_likely() finds a word, write a hint such as "; the nearest is
+ * '--slots'" (with the prefix "--") to `text`; otherwise write an empty string.
+ * Returns `text`.
  */
 static inline const char *
 nearest_hint(const struct nearest *n, const char *typed, const char *prefix,

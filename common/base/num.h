@@ -3,8 +3,8 @@
  *
  * Every function reads the whole string.  On success it stores the value in
  * *out and returns NULL.  On failure it does not change *out and returns an
- * error text, which can follow "invalid rate '10x': ". Decimal fractions are
- * exact to the last unit and round half up: "1.5us" is 1500 ns.
+ * error text that can be printed after "invalid rate '10x': ".  Decimal
+ * fractions are exact to the last unit and round half up: "1.5us" is 1500 ns.
  */
 #ifndef INNET_BASE_NUM_H
 #define INNET_BASE_NUM_H
@@ -20,7 +20,8 @@
 
 struct num_unit {
 	const char *name;
-	uint64_t times;		/* size of this unit, in units of the result */
+	uint64_t times;		/* number of units of the result in one such
+				 * unit */
 };
 
 /*
@@ -42,9 +43,10 @@ static inline const char *num_bytes(const char *s, uint64_t lo, uint64_t hi,
     uint64_t *out);
 
 /*
- * Read the length of a vector, in [lo, hi] elements of 4 bytes.  It may be a
- * count (366, 10k) or a size (40kB, 1464B), or dqn, a2c, ppo or ddpg for the
- * models in Table 1 of iSwitch.
+ * Read the length of a vector, in [lo, hi] elements of 4 bytes.  The text may
+ * be a number of elements (366, 10k) or a size (40kB, 1464B).  It may also be
+ * dqn, a2c, ppo or ddpg, which stand for the models in Table 1 of the iSwitch
+ * paper.
  */
 static inline const char *num_vector(const char *s, uint64_t lo, uint64_t hi,
     uint64_t *out);
@@ -60,8 +62,9 @@ static inline const char *num_time(const char *s, uint64_t lo, uint64_t hi,
     uint64_t *out);
 
 /*
- * Read a point in time: nanoseconds since the epoch, with an optional unit, or
- * a time after the first packet such as "+2s" (then *relative is set).
+ * Read a point in time.  It is either a time since the epoch, in nanoseconds or
+ * with a unit, or a time after the first packet, such as "+2s".  *relative is
+ * set to whether it is the latter.
  */
 static inline const char *num_instant(const char *s, uint64_t *out,
     bool *relative);
@@ -74,8 +77,9 @@ static inline const char *num_real(const char *s, double lo, double hi,
 static inline const char *num_share(const char *s, double *out);
 
 /*
- * Read digits, a fraction, a unit from the table and, optionally, the text
- * `tail`.  *out is in units of the result and in [lo, hi].
+ * Read a decimal number and a unit from the table `units`.  If `tail` is not
+ * NULL, this text may follow the unit.  The value, which is in units of the
+ * result, must be in [lo, hi].
  */
 static inline const char *num_scaled(const char *s,
     const struct num_unit *units, const char *tail, uint64_t lo, uint64_t hi,
@@ -85,7 +89,10 @@ static inline const char *num_scaled(const char *s,
 
 static const char num_unknown_unit[] = "unknown unit";
 
-/* Return why, or `units` if the error is an unknown unit. */
+/*
+ * Return the error `why`.  If the error is an unknown unit, return the text
+ * `units` instead.
+ */
 static inline const char *
 num_name_units(const char *why, const char *units)
 {

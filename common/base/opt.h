@@ -23,11 +23,13 @@
 
 enum { OPT_LONG = 256, OPT_MAX = 96 };	/* codes of options without a letter
 					 * start at OPT_LONG */
-enum { OPT_INDENT = 31, OPT_WIDTH = 80 };	/* columns of the help */
+enum { OPT_INDENT = 31, OPT_WIDTH = 80 };	/* column where the help texts
+						 * begin; maximum width of a
+						 * line */
 
 struct opt {
-	int ch;			/* letter of the short option, or OPT_LONG +
-				 * n */
+	int ch;			/* letter of the short option, or OPT_LONG + n
+				 * for an option without a letter */
 	const char *name;	/* long name */
 	const char *arg;	/* metavariable; NULL for an option without a
 				 * value */
@@ -49,9 +51,9 @@ struct opt_tool {
 	{ 'V', "version", NULL, "show the version and exit" }
 
 /*
- * Return the code of the next option; its argument is in optarg.  Returns -1 at
- * the first word that is not an option, so that a command to run keeps its own
- * options.
+ * Return the code of the next option.  The argument of the option is in
+ * `optarg`.  Returns -1 at the first word that is not an option, so that a
+ * command to run keeps its own options.
  */
 static inline int opt_next(const struct opt_tool *tool, int argc,
     char *argv[]);
@@ -85,19 +87,21 @@ static inline int opt_word(const char *what, const char *arg,
     const char *const list[]);
 
 /*
- * Print how to get help, after the line with the error, and exit with status 2.
+ * Print a line that says how to get help, and exit with status 2.  The caller
+ * has already printed the error.
  */
 static inline void opt_misuse(const struct opt_tool *tool);
 
-/* Print the name and the help text of each row of tab that has a help text. */
+/*
+ * Print the name and the help text of each row of `tab` that has a help text.
+ */
 static inline void opt_rows(FILE *f, const struct opt *tab);
 
 /* implementation */
 
 /*
- * May a line of a help text end before the blank at text[n]?  A line must not
- * begin with a dash, because completion and the tests would read it as an
- * option.
+ * May a line of a help text be broken at text[n]?  A line must not begin with a
+ * dash, because completion and the tests would read it as an option.
  */
 static inline bool
 opt_may_break(const char *text, size_t n)
@@ -107,8 +111,8 @@ opt_may_break(const char *text, size_t n)
 }
 
 /*
- * Print a help text from column OPT_INDENT on.  Break lines between words so
- * that no line exceeds OPT_WIDTH columns.
+ * Print a help text whose lines begin at column OPT_INDENT.  Break the lines
+ * between words so that no line is longer than OPT_WIDTH columns.
  */
 static inline void
 opt_print_help(FILE *f, const char *text)
@@ -219,9 +223,9 @@ opt_print_refusal(const struct opt_tool *tool, const char *word)
 }
 
 /*
- * Handle SIGXFSZ, so that a write beyond the size limit of a file fails with
- * EFBIG, which the tool reports.  Commands that the tool starts do not inherit
- * the handler, so the signal ends them as usual.
+ * Handle SIGXFSZ by doing nothing, so that a write beyond the file size limit
+ * fails with EFBIG and the tool can report the error.  Commands that the tool
+ * starts do not inherit the handler, so the signal ends them as usual.
  */
 static inline void
 opt_on_file_limit(int sig)
@@ -229,7 +233,9 @@ opt_on_file_limit(int sig)
 	(void)sig;
 }
 
-/* Prepare the process: buffer standard error by lines, and handle SIGXFSZ. */
+/*
+ * Prepare the process: make standard error line-buffered, and handle SIGXFSZ.
+ */
 static inline void
 opt_prepare(void)
 {

@@ -1,12 +1,13 @@
 /*
  * pages.h - allocate zeroed memory for large tables that are read at random
  *
- * The memory begins on a cache line.  If it has 2 MiB or more, it begins on a
- * huge page and the kernel is asked to use huge pages, so that one TLB entry
- * covers 512 pages.  Below 64 MiB pages_new() writes all of the memory, so that
- * the first use causes no page fault.  Above 64 MiB the kernel zeroes each page
- * at its first use, because zeroing all pages at once would take seconds.
- * free() frees the memory.
+ * The memory begins on a cache line.  If its size is 2 MiB or more, it begins
+ * at a multiple of 2 MiB and the kernel is asked to use huge pages, so that one
+ * TLB entry covers 512 pages.  If the size is below 64 MiB, pages_new() writes
+ * all of the memory, so that its first use causes no page faults.  Larger
+ * memory is zeroed by the kernel, each page at its first use, because zeroing
+ * all pages at once would take seconds.  The caller frees the memory with
+ * free().
  */
 #ifndef INNET_BASE_PAGES_H
 #define INNET_BASE_PAGES_H
@@ -22,7 +23,7 @@
 #define PAGES_LATER ((size_t)64 << 20)
 
 /*
- * Allocate `bytes` bytes that are not touched yet.  Returns NULL if there is no
+ * Allocate `bytes` bytes and do not write to them.  Returns NULL if there is no
  * memory.
  */
 static inline void *
@@ -44,7 +45,10 @@ pages_raw(size_t bytes)
 	return p;
 }
 
-/* Set `bytes` bytes at p, anywhere in memory from pages_raw(), to zero. */
+/*
+ * Set the `bytes` bytes at p to zero.  They may be any part of memory that
+ * pages_raw() allocated.
+ */
 static inline void
 pages_zero(void *p, size_t bytes)
 {

@@ -2,7 +2,7 @@
  * prefetch.h - fetch data that will be used soon into the processor's cache
  *
  * A compiler treats a function that only prefetches as a function without
- * effect and removes its calls.  The empty asm statement prevents that.
+ * effects and removes calls of it.  The empty asm statement prevents this.
  */
 #ifndef INNET_BASE_PREFETCH_H
 #define INNET_BASE_PREFETCH_H
@@ -11,7 +11,7 @@
 
 enum { PREFETCH_LINE = 64 };	/* bytes of a cache line */
 
-/* Fetch the cache line that holds *p, to be read. */
+/* Fetch the cache line that contains *p, because it will be read. */
 static inline void
 prefetch_line(const void *p)
 {
@@ -19,7 +19,7 @@ prefetch_line(const void *p)
 	__builtin_prefetch(p);
 }
 
-/* Fetch the cache line that holds *p, to be written. */
+/* Fetch the cache line that contains *p, because it will be written. */
 static inline void
 prefetch_line_to_write(const void *p)
 {
@@ -27,7 +27,9 @@ prefetch_line_to_write(const void *p)
 	__builtin_prefetch(p, 1);
 }
 
-/* Fetch the cache lines of the `bytes` bytes at p, to be read. */
+/*
+ * Fetch the cache lines of the `bytes` bytes at p, because they will be read.
+ */
 static inline void
 prefetch_bytes(const void *p, size_t bytes)
 {

@@ -1,9 +1,9 @@
 /*
  * progress.h - a line on the terminal that is overwritten again and again
  *
- * Standard error is flushed line by line (opt.h), so that lines of several
- * tools on one terminal are not mixed.  A progress line does not end with a
- * line feed, so these functions flush it.
+ * Standard error is line-buffered (opt.h), so that lines of several tools on
+ * one terminal are not mixed.  A progress line does not end with a line feed,
+ * so these functions flush standard error themselves.
  */
 #ifndef INNET_BASE_PROGRESS_H
 #define INNET_BASE_PROGRESS_H
@@ -12,8 +12,8 @@
 #include <stdio.h>
 
 /*
- * Flush a line that began with \r, and erase the rest of a longer previous
- * line.
+ * End a line that began with \r: erase what remains of a longer previous line,
+ * and flush standard error.
  */
 static inline void
 progress_end(void)

@@ -1,5 +1,5 @@
 /*
- * rng.h - random numbers: numpy's PCG64, bit for bit
+ * rng.h - random numbers, the same bits as those of numpy's PCG64
  *
  * rng_seed(s) gives the stream of numpy's Generator(PCG64(s)).  This is a
  * 128-bit linear congruential generator with the XSL-RR output function

@@ -1,9 +1,10 @@
 /*
  * stats.h - small statistics: mean, spread, percentile, Jain's index
  *
- * Functions with n values at x read the values and keep nothing;
- * stats_percentile() also sorts them.  A struct stats_sum is for values that
- * arrive one by one, if only their mean is needed.  A zeroed struct is empty.
+ * The functions with parameters x and n read the n values at x and keep no
+ * pointer to them; stats_percentile() also sorts the values.  A struct
+ * stats_sum is for values that arrive one by one, if only their mean is needed.
+ * A zeroed struct stats_sum is empty.
  */
 #ifndef INNET_BASE_STATS_H
 #define INNET_BASE_STATS_H
@@ -26,7 +27,7 @@ stats_sum_add(struct stats_sum *s, uint64_t v)
 	s->total += v;
 }
 
-/* Add to `to` all values in `from`. */
+/* Add all values in `from` to `to`. */
 static inline void
 stats_sum_merge(struct stats_sum *to, const struct stats_sum *from)
 {
@@ -92,15 +93,15 @@ stats_ci95(const double *x, size_t n)
 
 	if (n < 2)
 		return 0;
-	/* Beyond the table: a series in 1 / degrees of freedom. */
+	/* Beyond the table, use a series in 1 / (degrees of freedom). */
 	q = n - 2 < known ? t[n - 2] : 1.959964 + 2.372 / (double)(n - 1) +
 	    2.82 / ((double)(n - 1) * (double)(n - 1));
 	return q * stats_sd(x, n) / sqrt((double)n);
 }
 
 /*
- * Sort x.  Returns the least value that a share p (0 to 1) of the values do not
- * exceed, or 0 if there are no values.
+ * Sort the values at x.  Return the least value that at least a share p (0 to
+ * 1) of the values do not exceed, or 0 if there are no values.
  */
 static inline double
 stats_percentile(double *x, size_t n, double p)

@@ -2,10 +2,10 @@
  * timed-queue.h - an event queue: items in the order of their times
  *
  * The queue is a binary heap.  Items with equal times come out in the order in
- * which they were pushed.  Times are in ns on the clock of the caller.  A time
- * may be earlier than that of the item that was popped last.  Items belong to
- * the caller; the queue owns only its own memory, which timed_queue_free()
- * frees.  A zeroed struct is an empty queue.
+ * which they were pushed.  Times are in ns on the clock of the caller.  A new
+ * item may have an earlier time than the item that was popped last.  Items
+ * belong to the caller; the queue owns only its own memory, which
+ * timed_queue_free() frees.  A zeroed struct is an empty queue.
  */
 #ifndef INNET_BASE_TIMED_QUEUE_H
 #define INNET_BASE_TIMED_QUEUE_H
@@ -20,7 +20,7 @@
 
 struct timed_queue_event {
 	uint64_t at_ns;
-	uint64_t order;		/* number of the push */
+	uint64_t order;		/* number of pushes before this one */
 	void *item;
 };
 
@@ -28,7 +28,7 @@ struct timed_queue {
 	struct timed_queue_event *heap;	/* owned; the earliest event comes
 					 * first */
 	size_t count, room;
-	uint64_t order;		/* number of the next push */
+	uint64_t order;		/* number of pushes so far */
 };
 
 /* Free the memory of the queue, but not its items. */

@@ -4,11 +4,11 @@
  * Vectors are little-endian binary32 at any address, because a payload begins
  * directly after the headers.  n is a number of elements, not of bytes.
  *
- * Every kernel exists in plain C, which is the reference, and for AVX2; the
- * means also exist for AVX-512.  The form is chosen at run time according to
- * the features of the processor.  All forms give the same bits, with one
- * exception: the sum or mean of two NaNs is a NaN whose payload the compiler
- * chooses, as C allows.
+ * Every kernel exists in plain C, which is the reference, and for AVX2.  The
+ * kernels for means also exist for AVX-512.  The form is chosen at run time
+ * according to the features of the processor.  All forms give the same bits,
+ * with one exception: the sum or mean of two NaNs is a NaN, but C lets the
+ * compiler choose the payload of this NaN.
  */
 #ifndef INNET_BASE_VEC_H
 #define INNET_BASE_VEC_H
@@ -51,15 +51,16 @@ static inline bool vec_add_check(uint8_t *a, const uint8_t *b, size_t n);
 static inline bool vec_copy_check(uint8_t *out, const uint8_t *x, size_t n);
 
 /*
- * Subtract q g from w.  Product and difference are each rounded to binary32, so
- * that every machine computes the same bits.
+ * Subtract q * g[i] from w[i], for each element i.  The product and the
+ * difference are each rounded to binary32, so that every machine computes the
+ * same bits.
  */
 static inline void vec_descend(uint8_t *w, const uint8_t *g, size_t n, float q);
 
 /*
- * Set out[i] to a[i] wa + b[i] wb, computed in binary64 and rounded once to
- * binary32.  So means of finite elements (wa + wb = 1) are finite.  out may be
- * a or b.
+ * Set out[i] to a[i] * wa + b[i] * wb, for each element i, computed in binary64
+ * and rounded once to binary32.  So the means of finite elements (wa + wb = 1)
+ * are finite.  `out` may be `a` or `b`.
  */
 static inline void vec_mean(uint8_t *out, const uint8_t *a, const uint8_t *b,
     size_t n, double wa, double wb);
@@ -181,8 +182,8 @@ vec_add_avx2(uint8_t *a, const uint8_t *b, size_t n)
 }
 
 /*
- * Return the maxima of the magnitudes in m and those of the elements v, as
- * bits.
+ * Return, for each of the eight elements, the larger of the magnitude in m and
+ * the magnitude of v.  Magnitudes are bits without the sign.
  */
 __attribute__((target("avx2"))) static inline __m256i
 vec_max_magnitudes(__m256i m, __m256 v)
@@ -225,7 +226,7 @@ vec_finite_avx2(const uint8_t *p, size_t n)
 		m[0] = vec_max_magnitudes(m[0], vec_load8(p + 4 * i));
 	if (n < 8)
 		return vec_finite_from(p, 0, n);
-	/* The last eight elements; some of them have already been checked. */
+	/* Check the last eight elements, some of which were already checked. */
 	m[0] = vec_max_magnitudes(m[0], vec_load8(p + 4 * (n - 8)));
 	return vec_all_finite(m);
 }
@@ -328,7 +329,7 @@ vec_mean_avx2(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n,
 
 /*
  * Set out to (a + b) / 2, computed in binary32.  The bits are the same as with
- * binary64, because rounding a sum to 53 bits first changes nothing and halving
+ * binary64: rounding the sum to 53 bits first would change nothing, and halving
  * is exact.  Sums that overflow binary32 are computed in binary64.
  */
 __attribute__((target("avx2"))) static inline void
@@ -358,9 +359,9 @@ vec_mean2_avx2(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n)
 
 /*
  * Does this processor have AVX-512, and can it use AVX-512 without lowering its
- * clock?  Processors that lower their clock lack VBMI2.  Only the means have a
- * form for AVX-512, because the other kernels wait for memory and would gain
- * nothing.  Masks handle the remaining elements at the end.
+ * clock frequency?  The processors that lower it lack VBMI2.  Only the means
+ * have a form for AVX-512, because the other kernels wait for memory and would
+ * gain nothing.  Masks handle the elements that remain at the end.
  */
 static inline bool
 vec_avx512(void)
