@@ -32,29 +32,32 @@
 #include "common/wire/stream.h"
 
 enum {
-	CHILD_UNREAD_MAX_BYTES = 64 << 20,	/* limit of results that the
-						 * child has not read */
-	CHILD_QUOTE_BYTES = 61		/* bytes of the child's text in a
-					 * message */
+	CHILD_UNREAD_MAX_BYTES = 64 << 20,	/* limit on the results that the
+						 * child has not read, in
+						 * bytes */
+	CHILD_QUOTE_BYTES = 61		/* size of the buffer for text of the
+					 * child that an error message quotes */
 };
 
 struct child {
 	const char *name;		/* argv[0], used in messages */
 	pid_t pid;			/* 0: no child is running */
-	pid_t group;			/* number of its process group */
-	int to, from;			/* the tool's ends of the pipes; -1:
+	pid_t group;			/* id of the process group of the
+					 * child */
+	int to, from;			/* the tool's ends of the two pipes; -1:
 					 * closed */
 	struct stream_in in;
 	uint8_t *out;			/* owned; bytes that must still be
 					 * written */
 	size_t out_at, out_have, out_room;
 	int status;			/* status from wait(2), when pid is 0 */
-	bool cut;			/* its output ended within a message */
+	bool cut;			/* the output of the child ended within
+					 * a message */
 };
 
 /*
- * Start argv as the child, or exit with status 1.  wait_mask becomes the signal
- * mask of the child.
+ * Start the command `argv` as the child, or exit with status 1.  `wait_mask`
+ * becomes the signal mask of the child.
  */
 static inline void child_start(struct child *c, char *argv[],
     const sigset_t *wait_mask);
@@ -81,8 +84,8 @@ static inline int child_next_message(struct child *c, struct stream_head *h,
     const uint8_t **body);
 
 /*
- * Return the kind of the next message, 0 if it has not arrived, or -1 if no
- * further message will arrive.
+ * Return the kind of the next message without removing it.  Returns 0 if the
+ * message has not arrived, or -1 if no further message will arrive.
  */
 static inline int child_peek_kind(struct child *c);
 
@@ -91,8 +94,8 @@ static inline void child_report_message(const struct child *c,
     const struct stream_head *h, const char *why);
 
 /*
- * Handle the end of the output.  If it ended within a message, print this once
- * and return true.
+ * Handle the end of the child's output.  If the output ended within a message,
+ * print an error once and return true.
  */
 static inline bool child_report_truncation(struct child *c);
 
@@ -102,21 +105,28 @@ static inline bool child_has_exited(struct child *c);
 /* Return the number of bytes of results that the child has not read. */
 static inline size_t child_unread_bytes(const struct child *c);
 
-/* Does the child read so slowly that its messages must not be read? */
+/*
+ * Does the child read its results so slowly that the tool must not read further
+ * messages from it?
+ */
 static inline bool child_is_too_slow(const struct child *c);
 
 /*
- * Stop the child.  Close its input and continue to read.  After patience_ns
- * send SIGTERM to its group, and after another patience_ns send SIGKILL.  Then
- * stop the rest of the group.  Returns 0, or prints a message and returns 1 if
- * the child failed.  If `asked` is set, the end was requested and any exit
+ * Stop the child.  First close its input and continue to read its output.  If
+ * the child is still running after patience_ns, send SIGTERM to its process
+ * group, and after another patience_ns send SIGKILL.  At last stop the other
+ * processes of the group.  Returns 0, or prints a message and returns 1 if the
+ * child failed.  If `asked` is set, somebody requested the end, so any exit
  * status is accepted.
  */
 static inline int child_stop(struct child *c, uint64_t patience_ns, bool asked);
 
 /* implementation */
 
-/* Make a pipe as large as the system allows.  The end `ours` does not block. */
+/*
+ * Create a pipe as large as the system allows.  Operations on the end fd[ours]
+ * do not block.
+ */
 static inline void
 child_make_pipe(int fd[2], int ours)
 {
@@ -128,8 +138,9 @@ child_make_pipe(int fd[2], int ours)
 }
 
 /*
- * Let a Python child find innet_stream: append its folder to PYTHONPATH.  The
- * folder is found relative to this program, installed or in the build tree.
+ * Append the folder of innet_stream to PYTHONPATH, so that a Python child can
+ * import it.  The folder is found relative to this program, which may be
+ * installed or in the build tree.
  */
 static inline void
 child_set_python_path(void)
@@ -364,7 +375,10 @@ child_wait_until(struct child *c, uint64_t deadline_ns)
 	char rest[4096];
 
 	for (;;) {
-		/* Discard its output, so that the child can finish. */
+		/*
+		 * Discard the output of the child, so that the child can
+		 * finish.
+		 */
 		for (int k = 0; k < 64 && c->from != -1 &&
 		    read(c->from, rest, sizeof(rest)) > 0; k++)
 			;
@@ -376,7 +390,10 @@ child_wait_until(struct child *c, uint64_t deadline_ns)
 	}
 }
 
-/* Has every process of the child's group exited?  This reaps zombies. */
+/*
+ * Has every process of the child's group exited?  This function also reaps
+ * zombies.
+ */
 static inline bool
 child_group_has_exited(const struct child *c)
 {
@@ -386,8 +403,8 @@ child_group_has_exited(const struct child *c)
 }
 
 /*
- * Stop the processes that the child left in its group, after a warning: first
- * with SIGTERM, and after patience_ns with SIGKILL.
+ * If the child left processes in its group, print a warning and stop them with
+ * SIGTERM.  After patience_ns stop the remaining processes with SIGKILL.
  */
 static inline void
 child_stop_group(const struct child *c, uint64_t patience_ns)

@@ -1,15 +1,16 @@
 /*
- * sandbox.h - the privileges that a live tool gives up once it serves
+ * sandbox.h - give up privileges that a live tool does not need while it serves
  *
  * After its sockets and files are open, a tool needs few privileges.  It
  * becomes another user (--user), gives up the right to gain privileges, and
  * asks the kernel (Landlock, Linux 5.13 or later) to restrict it to the folders
- * of the files that it must write.  It can then open no other file and execute
- * nothing.  It can also read, but not write, files in the folders of its keys.
- * If the kernel has no Landlock, this restriction is omitted.  A tool that
- * still needs capabilities names them; with --user it has no others.  Seccomp
- * filters are set by the unit that starts a service (innet-security(7)).  Tools
- * that start commands cannot use this file.
+ * of the files that it must write.  After this it can open no other files and
+ * execute no programs.  The only exception is that it can read, but not write,
+ * files in the folders of its keys.  If the kernel has no Landlock, there is no
+ * such restriction.  A tool that still needs capabilities names them in struct
+ * sandbox; with --user it keeps only these.  Seccomp filters are set by the
+ * unit that starts a service (innet-security(7)).  Tools that start commands
+ * cannot use this file.
  *
  * These functions are for tools only: on failure they print an error and exit
  * with status 1.
@@ -38,7 +39,7 @@
 #include "common/base/file-link.h"
 #include "common/base/message.h"
 
-/* The headers of Debian 12 lack these constants of ABI 2 and 3. */
+/* The headers of Debian 12 lack these constants of Landlock's ABI 2 and 3. */
 #ifndef LANDLOCK_ACCESS_FS_REFER
 #define LANDLOCK_ACCESS_FS_REFER (1ULL << 13)
 #endif
@@ -46,7 +47,10 @@
 #define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
 #endif
 
-/* All rights of ABI 1, and those of ABI 2 and 3 if the kernel has them. */
+/*
+ * All access rights of Landlock's ABI 1.  sandbox_restrict() adds those of ABI
+ * 2 and 3 if the kernel has them.
+ */
 #define SANDBOX_ALL ((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1)
 #define SANDBOX_FILE (LANDLOCK_ACCESS_FS_WRITE_FILE | \
     LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_TRUNCATE)
@@ -57,16 +61,17 @@
 enum { SANDBOX_PATHS = 16, SANDBOX_CAPABILITIES = 64 };
 
 struct sandbox {
-	const char *user;		/* user to become; NULL: none */
-	uint64_t capabilities;		/* bit mask of capabilities to keep with
-					 * another user; 0: none */
+	const char *user;		/* user to become; NULL: do not change
+					 * the user */
+	uint64_t capabilities;		/* bit mask of the capabilities to keep
+					 * if the user changes; 0: keep none */
 	const char *path[SANDBOX_PATHS];	/* paths of files that are
 						 * written later */
-	bool reads[SANDBOX_PATHS];	/* the path is only read later */
+	bool reads[SANDBOX_PATHS];	/* the file is only read later */
 	size_t paths;
 	const char *system[SANDBOX_PATHS];	/* devices, or folders of kernel
 						 * file systems, that are read
-						 * and written */
+						 * or written later */
 	size_t systems;
 };
 
@@ -77,12 +82,14 @@ static inline void sandbox_add_file(struct sandbox *s, const char *path);
 static inline void sandbox_add_input(struct sandbox *s, const char *path);
 
 /*
- * Allow the tool to open a device, or files in a folder of the kernel, later.
- * It is ignored if it does not exist.
+ * Allow the tool to read and write later: a device, or the files in a folder of
+ * a kernel file system.  A path that does not exist is ignored.
  */
 static inline void sandbox_add_system(struct sandbox *s, const char *path);
 
-/* Enter the sandbox.  Call this when everything is open. */
+/*
+ * Enter the sandbox.  Call this function when all files and sockets are open.
+ */
 static inline void sandbox_enter(const struct sandbox *s);
 
 /* implementation */
@@ -112,15 +119,17 @@ sandbox_add_system(struct sandbox *s, const char *path)
 }
 
 /*
- * Limit the capabilities that the process and its children can ever have to
- * `keep`, and let the process keep these when it changes its user.
+ * Make sure that the process and its children can never gain capabilities
+ * outside `keep`, and let the process keep its capabilities when it changes its
+ * user.
  */
 static inline void
 sandbox_keep_capabilities(uint64_t keep)
 {
 	for (int k = 0; k < SANDBOX_CAPABILITIES; k++) {
-		if ((keep >> k & 1) == 0)	/* fails for capabilities
-						 * unknown to the kernel */
+		if ((keep >> k & 1) == 0)	/* this fails for capabilities
+						 * that the kernel does not
+						 * know */
 			(void)prctl(PR_CAPBSET_DROP, k, 0, 0, 0);
 	}
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
@@ -128,9 +137,7 @@ sandbox_keep_capabilities(uint64_t keep)
 		err(1, "--user: capabilities");
 }
 
-/*
- * Keep those capabilities in `keep` that the process has, and drop all others.
- */
+/* Drop all capabilities of the process that are not in `keep`. */
 static inline void
 sandbox_limit_capabilities(uint64_t keep)
 {
@@ -150,7 +157,7 @@ sandbox_limit_capabilities(uint64_t keep)
 		err(1, "--user: capabilities");
 }
 
-/* Become another user, with the groups of this user only. */
+/* Become the user `name`, and keep only the groups of this user. */
 static inline void
 sandbox_change_user(const char *name)
 {
@@ -171,9 +178,11 @@ sandbox_change_user(const char *name)
 }
 
 /*
- * Add a rule for the folder of path, which is resolved as it will be when it is
- * opened later.  If `reads` is set, the program may only read files of the
- * folder; otherwise it may write them.  Returns false with errno.
+ * Add a rule for the folder of `path`.  Symbolic links are followed, as they
+ * will be when the file is opened later.  If `reads` is set, the program may
+ * only read files in the folder; otherwise it may also create, write and remove
+ * them.  `known` is the set of access rights that the kernel knows.  Returns
+ * false with errno on failure.
  */
 static inline bool
 sandbox_allow_folder(int rules, const char *path, bool reads, uint64_t known)
@@ -185,8 +194,7 @@ sandbox_allow_folder(int rules, const char *path, bool reads, uint64_t known)
 	struct stat st;
 	bool ok;
 
-	if (file_link_end(path, end))	/* like atomic-file.h, which follows
-					 * links */
+	if (file_link_end(path, end))	/* atomic-file.h follows links too */
 		path = end;
 	slash = strrchr(path, '/');
 
@@ -209,7 +217,10 @@ sandbox_allow_folder(int rules, const char *path, bool reads, uint64_t known)
 	return ok;
 }
 
-/* Add a rule for a device or for a folder of the kernel, if it exists. */
+/*
+ * If path exists, add a rule for it.  It is a device or a folder of a kernel
+ * file system.
+ */
 static inline bool
 sandbox_allow_system(int rules, const char *path, uint64_t known)
 {
@@ -246,7 +257,10 @@ sandbox_allow_leak_check(int rules)
 #endif
 }
 
-/* Restrict this process to its files.  Without Landlock do nothing. */
+/*
+ * Restrict this process to the files in s.  If the kernel has no Landlock, do
+ * nothing.
+ */
 static inline void
 sandbox_restrict(const struct sandbox *s)
 {

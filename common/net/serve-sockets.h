@@ -1,19 +1,22 @@
 /*
- * serve-sockets.h - the sockets of a plane that serves on UDP, and how it sends
+ * serve-sockets.h - the sockets of a plane that serves on UDP, and how
+ * datagrams are sent through them
  *
- * One socket has the switch's own address.  Each further socket of the program
- * (`socket` in struct packet) is opened when a packet must be sent through it,
- * and closed when the program no longer needs it.  Its counters are kept.
+ * One socket is bound to the switch's own address.  Each further socket of the
+ * program (`socket` in struct packet) is opened when a packet must be sent
+ * through it, and closed when the program no longer needs it.  The counters of
+ * closed sockets are kept.
  *
- * A datagram that leaves at once waits up to one second for room in the kernel.
- * A datagram that left a port according to the schedule of its link does not
- * wait.  If there is no room, the datagram is lost, as on a full link.
+ * If the kernel has no room for a datagram, the datagram may have to wait.  A
+ * datagram that does not pass through the queue of a port waits for up to one
+ * second.  A datagram that left a port according to the schedule of its link
+ * does not wait: it is lost, as on a full link.
  *
- * Departed datagrams are sent in runs, because a system call costs more time
- * than one more packet in the call.  A run waits for more datagrams until it is
- * SERVE_GATHER_NS old, until all packets received together are processed, or
- * until something else must be sent.  If departures are captured or impaired, a
- * run contains only datagrams that left at the same time.
+ * Departed datagrams are sent in runs, because another system call takes more
+ * time than another packet in the same call.  A run waits for more datagrams
+ * until it is SERVE_GATHER_NS old, until all packets received together are
+ * processed, or until something else must be sent.  If departures are captured
+ * or impaired, a run contains only datagrams that left at the same time.
  */
 #ifndef INNET_NET_SERVE_SOCKETS_H
 #define INNET_NET_SERVE_SOCKETS_H
@@ -34,16 +37,18 @@
 #include "common/switch/plane.h"
 
 enum {
-	SERVE_SOCKETS_MAX = 1024,	/* sockets besides the one of the
-					 * switch */
+	SERVE_SOCKETS_MAX = 1024,	/* maximum number of sockets, not
+					 * counting the switch's own socket */
 	SERVE_SOURCE_FDS = 256		/* maximum number of descriptors of a
 					 * serve_source */
 };
 
-/* A source of packets other than sockets: interfaces (inpath.h). */
+/*
+ * A source of packets other than sockets, such as the interfaces of inpath.h.
+ */
 struct serve_source {
 	void *ctx;
-	uint64_t max_sleep_ns;		/* longest time between calls of
+	uint64_t max_sleep_ns;		/* longest time between two calls of
 					 * receive() */
 	/* Store in p the descriptors to wait for, at most SERVE_SOURCE_FDS of
 	 * them.  Returns their number. */
@@ -57,24 +62,27 @@ struct serve_source {
 struct serve_conf {
 	const char *tool;		/* name of the tool, for the summary */
 	union addr listen;
-	uint64_t duration_ns;		/* TIMER_NEVER: until a signal
-					 * arrives */
+	uint64_t duration_ns;		/* how long to serve; TIMER_NEVER: until
+					 * a signal arrives */
 	uint64_t propagation_ns;	/* propagation delay of every port's
 					 * link */
 	struct impair impair;		/* impairment of packets that leave */
-	const char *port_file;		/* file for the port number; NULL:
-					 * none */
+	const char *port_file;		/* file to which the port number is
+					 * written; NULL: none */
 	const char *save;		/* a file that the tool writes later */
 	struct pcapio_out *ingress, *egress;	/* the captures, or NULL */
 	struct rotate rotate;		/* rotation of the captures */
-	/* Signals set these flags: end, print the summary, reopen the files. */
+	/*
+	 * Flags that signals set: end the loop, print the summary, reopen the
+	 * files.
+	 */
 	volatile sig_atomic_t *stop, *show_flag, *reopen_flag;
-	const sigset_t *wait_mask;	/* signal mask while waiting */
-	bool one_link;			/* all hosts share one link, so wait for
-					 * room */
+	const sigset_t *wait_mask;	/* signal mask while the loop waits */
+	bool one_link;			/* all hosts share one link, so a sender
+					 * must wait for room */
 	bool no_offload;		/* do not use UDP_SEGMENT and UDP_GRO */
 	bool verbose, progress;
-	/* Called once a second and at the end; or NULL. */
+	/* Called once a second, and at the end with `last` set; or NULL. */
 	int (*tick)(void *ctx, uint64_t now_ns, bool last);
 	void *tick_ctx;
 	void (*show)(void *ctx);
@@ -104,52 +112,61 @@ struct serve {
 	struct serve_socket own;	/* socket of the switch's own address */
 	struct serve_socket **socket;	/* owned; the other sockets */
 	uint32_t sockets;
-	struct pollfd *poll;		/* owned; first own, then socket */
-	uint32_t polled;		/* entries of poll that the last wait
-					 * has filled in */
-	uint64_t signals_ns;		/* when signals were last delivered */
-	uint64_t second_ns, warned_ns;	/* time of the last tick; of the last
-					 * warning */
-	uint64_t unreachable;		/* value of the counter at the last
-					 * warning */
+	struct pollfd *poll;		/* owned; first the entry of `own`, then
+					 * those of `socket`, then those of
+					 * `source` */
+	uint32_t polled;		/* number of entries of `poll` that the
+					 * last wait filled in */
+	uint64_t signals_ns;		/* time when signals were last
+					 * delivered */
+	uint64_t second_ns, warned_ns;	/* time of the last tick; time of the
+					 * last warning */
+	uint64_t unreachable;		/* value of own.u.unreachable at the
+					 * last check for warnings */
 	uint64_t stall_checked_ns, stall_ns;	/* used by serve_note_stall() */
 	struct serve_account gone;	/* counters of closed sockets */
 	bool warned_drops, warned_sockets;
 	const struct serve_source *source;	/* source of packets, or NULL */
 	bool broken;			/* the loop must end; an error was
 					 * printed */
-	bool gave_up;			/* sends no longer wait for room in this
-					 * batch */
-	int taken;			/* packets received since the clock was
-					 * read */
+	bool gave_up;			/* in this batch, sends no longer wait
+					 * for room */
+	int taken;			/* number of packets received since the
+					 * clock was read */
 	int rc;				/* exit status so far */
-	/* Datagrams that have left a port but have not been sent: a run. */
+	/*
+	 * The waiting run: datagrams that have left a port but have not been
+	 * sent.
+	 */
 	struct iovec departed[UDPIO_RUN_MAX];
-	int departed_count;		/* used entries of departed */
+	int departed_count;		/* number of entries of `departed` in
+					 * use */
 	size_t departed_bytes;
 	struct slot_to departed_to;
-	uint64_t departed_ns;		/* departure of the first of them */
-	uint64_t advance_ns;		/* time of departures; 0: read the
-					 * clock */
+	uint64_t departed_ns;		/* departure time of the first datagram
+					 * of the run */
+	uint64_t advance_ns;		/* time of the packets that leave now;
+					 * 0: read the clock at the first
+					 * departure */
 	bool may_gather;		/* a run may wait for more datagrams */
 	/*
-	 * Owned; buffers that slots get in exchange for the buffers of the
-	 * waiting run.
+	 * Owned.  A slot whose datagram joins the waiting run gets one of these
+	 * buffers in exchange for its own buffer.
 	 */
 	uint8_t *spare[UDPIO_RUN_MAX];
 	uint32_t spare_room[UDPIO_RUN_MAX];
 };
 
 enum {
-	SERVE_WAIT_MS = 1000,		/* longest wait for room, in one
-					 * batch */
+	SERVE_WAIT_MS = 1000,		/* longest wait for room in one batch */
 	SERVE_GATHER_NS = 30000		/* longest time that a run waits for
-					 * more */
+					 * more datagrams */
 };
 
 /*
- * Return the socket with this number.  If it is not open, open it towards `to`.
- * Returns NULL on failure; the caller must then count its datagrams as failed.
+ * Return the socket with number `socket`.  If it is not open, open it at the
+ * address from which the kernel reaches `to`.  Returns NULL on failure; the
+ * caller must then count its datagrams as failed.
  */
 static inline struct serve_socket *serve_find_socket(struct serve *s,
     uint32_t socket, const union addr *to);
@@ -158,16 +175,16 @@ static inline struct serve_socket *serve_find_socket(struct serve *s,
 static inline void serve_close_socket(struct serve *s, uint32_t k);
 
 /*
- * Implement plane_driver.send_run.  Datagrams that get no room in time are
- * counted as failed.
+ * Implement plane_driver.send_run.  Datagrams for which the kernel has no room
+ * in time are counted as failed.
  */
 static inline void serve_send_run(void *ctx, uint32_t socket,
     const union addr *from, const union addr *to, const struct post *p,
     uint64_t now_ns);
 
 /*
- * Send the departed datagrams in runs of one length each; the last datagram of
- * a run may be shorter.
+ * Send the departed datagrams in runs.  The datagrams of a run have the same
+ * length, except that the last one may be shorter.
  */
 static inline void serve_send_departed(struct serve *s);
 
@@ -244,10 +261,11 @@ serve_find_socket(struct serve *s, uint32_t socket, const union addr *to)
 }
 
 /*
- * Wait for room in u to send.  Returns false if there is none.  The queue of
- * the link may be full although the queue of the socket is not; then sleep for
- * a millisecond.  A batch that has waited SERVE_WAIT_MS does not wait again,
- * because one blocked socket must not stop all others.
+ * Wait until u has room to send.  Returns false if there is no room in time.
+ * `tries` is the number of earlier waits for the same datagram.  If the queue
+ * of the link may be full although the buffer of the socket is not, first sleep
+ * for a millisecond.  If a batch has waited SERVE_WAIT_MS in vain, it does not
+ * wait again, because one blocked socket must not stop all others.
  */
 static inline bool
 serve_wait_for_room(struct serve *s, const struct udpio *u, int tries)
@@ -326,8 +344,8 @@ serve_send_departed(struct serve *s)
 }
 
 /*
- * Keep the bytes of a slot until the i-th datagram of a run is sent, although
- * the slot may be filled again before.  To do so, give the slot another buffer.
+ * Keep the bytes of a slot until its datagram, which is number i of the run, is
+ * sent.  The slot may be filled again earlier, so it gets another buffer.
  * Returns false if there is no memory.
  */
 static inline bool
@@ -349,8 +367,8 @@ serve_keep_bytes(struct serve *s, int i, struct slot *slot)
 }
 
 /*
- * Implement plane_driver.send_slot.  The slots of a run keep their bytes until
- * the run is sent.
+ * Implement plane_driver.send_slot.  The bytes of the slot are kept until the
+ * run is sent.
  */
 static inline void
 serve_send_slot(
@@ -362,7 +380,7 @@ serve_send_slot(
 	(void)port;
 	if (slot->changed)
 		port_update_header(slot);
-	if (s->departed_count == UDPIO_RUN_MAX || /* a call cannot send more
+	if (s->departed_count == UDPIO_RUN_MAX || /* one call cannot send more
 						   * datagrams */
 	    s->departed_bytes + slot->have > UDPIO_RUN_BYTES_V6 ||
 	    (!s->may_gather && s->departed_ns != when_ns) ||

@@ -1,12 +1,12 @@
 /*
- * serve.h - the driver of sockets: a plane that serves on UDP
+ * serve.h - the loop of a live switch, which connects a plane to UDP sockets
  *
- * This file contains the loop of a live switch.  It receives packets, which
- * leave through serve-sockets.h.  Once a second it flushes captures and prints
- * warnings and progress.  Time is monotonic (struct clock).  If a packet is
- * processed after a departure, its time is set to be no earlier than that
- * departure, in the plane and in the capture.  So captures show the exact order
- * of events in which the plane decided.
+ * The loop receives packets and passes them to the plane; packets leave through
+ * serve-sockets.h.  Once a second it flushes captures and prints warnings and
+ * progress.  Time is monotonic (struct clock).  If a packet is processed after
+ * a departure, its arrival time in the plane and in the capture is not earlier
+ * than the time of this departure.  So captures show the events exactly in the
+ * order in which the plane handled them.
  *
  * These functions are for tools only: they print errors, and exit with status 1
  * if the socket cannot be opened.
@@ -31,25 +31,25 @@
 #include "common/switch/report.h"
 
 enum {
-	SERVE_BATCHES = 16,		/* batches received before other work is
-					 * done */
-	SERVE_CLOCK_EVERY = 32,		/* packets between two readings of the
-					 * clock */
+	SERVE_BATCHES = 16,		/* maximum number of batches received
+					 * before other work is done */
+	SERVE_CLOCK_EVERY = 32,		/* number of packets between two
+					 * readings of the clock */
 	SERVE_STALL_NS = 100000000	/* time without receiving that counts as
 					 * a stall */
 };
 
 /*
- * Open the socket of cf->listen, or exit with status 1.  *own is set to the
- * address that the kernel chose.  Call this before serve_run() and before
- * plane_init(), which needs the address.
+ * Open the socket of cf->listen, or exit with status 1.  Set *own to the
+ * address to which the kernel bound the socket.  Call this function before
+ * serve_run() and before plane_init(), which needs the address.
  */
 static inline void serve_open(struct serve *s, const struct serve_conf *cf,
     const struct program *pr, union addr *own);
 
 /*
  * Serve until the end.  The plane must have been initialised with serve_driver
- * and s.  Returns the exit status.
+ * and with s as its context.  Returns the exit status.
  */
 static inline int serve_run(struct serve *s, struct plane *pl);
 
@@ -59,20 +59,27 @@ static inline void serve_close(struct serve *s);
 /* Add the counters of the sockets to a report. */
 static inline void serve_put_report(const struct serve *s, struct counters *c);
 
-/* Add the counters of problems that occurred to the line for people. */
+/*
+ * Add the counters of problems to the summary, which is a line for people.
+ * Counters that are 0 are omitted.
+ */
 static inline void serve_put_summary(const struct serve *s, struct counters *c);
 
 /* Run everything that is due by now_ns, then set the time to now_ns. */
 static inline void serve_advance(struct serve *s, uint64_t now_ns);
 
 /*
- * Set the time to that of a packet that arrived at at_ns, or to that of the
- * last event if this is later.  Within a batch the clock is read from time to
- * time, so that due packets leave while the rest of the batch is processed.
+ * Set the time to at_ns, which is when a packet arrived, or to the time of the
+ * last event if this is later.  Every SERVE_CLOCK_EVERY packets the clock is
+ * read, so that packets that are due leave while the rest of the batch is
+ * processed.
  */
 static inline void serve_advance_to_packet(struct serve *s, uint64_t at_ns);
 
-/* Return the time, and record a stall if no packet was received for long. */
+/*
+ * Return the time of the clock, and record a stall if no packet was received
+ * for a long time.
+ */
 static inline uint64_t serve_read_clock(struct serve *s);
 
 /* Convert the kernel timestamp of a packet to the time of the plane. */
@@ -128,9 +135,9 @@ serve_put_report(const struct serve *s, struct counters *c)
 }
 
 /*
- * Print a warning, at most one a second, about dropped packets, about an
- * unreachable host on which the program depends, or about a problem of the
- * program.
+ * Warn once about dropped packets.  Warn at most once a second about an
+ * unreachable host on which the program depends, or about a problem that the
+ * program reports.
  */
 static inline void
 serve_warn_problems(struct serve *s, uint64_t now_ns)
@@ -157,7 +164,7 @@ serve_warn_problems(struct serve *s, uint64_t now_ns)
 	s->unreachable = u->unreachable;
 }
 
-/* Show some counters on the terminal. */
+/* Show the most important counters on the terminal. */
 static inline void
 serve_show_progress(const struct serve *s)
 {
@@ -177,10 +184,10 @@ serve_show_progress(const struct serve *s)
 }
 
 /*
- * Set the time to now_ns and send the packets that leave.  read_ns is the time
- * of the clock if it has just been read.  If it is 0, the clock is read again
- * for the first departure.  That time is later than the deadlines, so other
- * packets may have become due by then.
+ * Set the time to now_ns and send the packets that leave by then.  `read_ns` is
+ * the time of the clock if the caller has just read it.  If `read_ns` is 0, the
+ * clock is read at the first departure.  Its time is later than now_ns, so more
+ * packets may be due, and the plane is advanced a second time.
  */
 static inline void
 serve_advance_at(struct serve *s, uint64_t now_ns, uint64_t read_ns)
@@ -199,8 +206,9 @@ serve_advance(struct serve *s, uint64_t now_ns)
 }
 
 /*
- * Record that no packet was processed from from_ns to now_ns.  If that pause
- * was long, tell the program, because its peers were not silent in that time.
+ * Check the time from from_ns to now_ns, in which no packet was processed.  If
+ * it was long, record a stall and tell the program, which must not conclude
+ * that its peers were silent.
  */
 static inline void
 serve_note_stall(struct serve *s, uint64_t from_ns, uint64_t now_ns)
@@ -247,7 +255,7 @@ serve_advance_to_packet(struct serve *s, uint64_t at_ns)
 	serve_advance(s, at_ns > s->pl->now_ns ? at_ns : s->pl->now_ns);
 }
 
-/* Receive a datagram that arrived at socket w at at_ns. */
+/* Process a datagram that arrived at socket w at time at_ns. */
 static inline void
 serve_receive_datagram(struct serve *s, struct serve_socket *w,
     const struct udpio_packet *d, uint64_t at_ns)
@@ -266,7 +274,7 @@ serve_receive_datagram(struct serve *s, struct serve_socket *w,
 	}
 }
 
-/* Receive the datagrams of one message, which arrived together. */
+/* Process the datagrams of one message, which all arrived at the same time. */
 static inline void
 serve_receive_message(struct serve *s, struct serve_socket *w,
     const struct udpio_message *m)
@@ -279,8 +287,8 @@ serve_receive_message(struct serve *s, struct serve_socket *w,
 }
 
 /*
- * Receive from one socket, one batch at a time.  During a flood, leave time for
- * other work.
+ * Receive from one socket until it is empty, but at most SERVE_BATCHES batches,
+ * so that a flood leaves time for other work.
  */
 static inline void
 serve_receive(struct serve *s, struct serve_socket *w)
@@ -301,7 +309,7 @@ serve_receive(struct serve *s, struct serve_socket *w)
 
 /*
  * Send the backlog of the program, one run at a time, as long as the socket has
- * room.  This way other packets do not wait.
+ * room.  This never waits for room, so other packets are not delayed.
  */
 static inline void
 serve_send_backlog(struct serve *s)
@@ -316,7 +324,10 @@ serve_send_backlog(struct serve *s)
 		plane_flush(s->pl);
 }
 
-/* Return the longest time to sleep: until the next deadline or the end. */
+/*
+ * Return how long the loop may sleep at most: until the next deadline, until
+ * the end, or until the source of packets must be read.
+ */
 static inline uint64_t
 serve_sleep_ns(const struct serve *s, uint64_t now_ns, uint64_t end_ns)
 {
@@ -334,7 +345,10 @@ serve_sleep_ns(const struct serve *s, uint64_t now_ns, uint64_t end_ns)
 	    s->source->max_sleep_ns);
 }
 
-/* Sleep until a packet, a deadline, a signal, or the end. */
+/*
+ * Sleep until a packet or a signal arrives, a deadline is reached or the time
+ * to serve is over.
+ */
 static inline void
 serve_sleep(struct serve *s, uint64_t end_ns)
 {
@@ -369,7 +383,7 @@ serve_sleep(struct serve *s, uint64_t end_ns)
 	}
 }
 
-/* Receive from the sockets that have packets, as serve_sleep() found. */
+/* Receive from the sockets that had packets when serve_sleep() returned. */
 static inline void
 serve_receive_polled(struct serve *s)
 {
@@ -380,7 +394,7 @@ serve_receive_polled(struct serve *s)
 }
 
 /*
- * Do the work that signals request and print warnings.  Once a second, flush
+ * Do what signals have requested, and print warnings.  Once a second, flush
  * captures, show progress and close sockets that are no longer needed.
  */
 static inline void
@@ -445,7 +459,7 @@ serve_open(struct serve *s, const struct serve_conf *cf,
 	*own = s->own.u.local;
 }
 
-/* Must the loop continue? */
+/* Should the loop continue? */
 static inline bool
 serve_should_continue(const struct serve *s, uint64_t now_ns, uint64_t end_ns)
 {
@@ -475,7 +489,7 @@ serve_run(struct serve *s, struct plane *pl)
 			udp_transmit_flush(&s->socket[k]->out, now);
 		serve_tick(s, now);
 	}
-	serve_receive(s, &s->own);	/* receive packets that have already
+	serve_receive(s, &s->own);	/* process the packets that have already
 					 * arrived */
 	for (uint32_t k = 0; k < s->sockets; k++)
 		serve_receive(s, s->socket[k]);

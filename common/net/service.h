@@ -1,8 +1,9 @@
 /*
  * service.h - the work of a live tool before and after the serve loop
  *
- * This file opens and closes captures, creates, runs and frees the plane, and
- * writes the report and the summary.  A signal also requests the summary.
+ * This file opens and closes captures; it creates, runs and frees the plane;
+ * and it writes the report and the summary.  The summary is printed at the end
+ * and whenever a signal requests it.
  */
 #ifndef INNET_NET_SERVICE_H
 #define INNET_NET_SERVICE_H
@@ -24,13 +25,13 @@ struct service {
 	const char *tool;
 	struct plane_options *o;
 	struct serve_conf conf;
-	struct serve *serve;		/* the sockets below, or those of
-					 * another driver */
+	struct serve *serve;		/* points to `sockets`, or to the
+					 * sockets of another driver */
 	struct serve sockets;
 	struct plane plane;
 	struct pcapio_out in, out;
 	struct key_change key, commands; /* keys of --key and --command-key */
-	/* Add counters of the driver to a report; or NULL. */
+	/* A function that adds counters of the driver to a report; or NULL. */
 	void (*put_extra)(const void *ctx, struct counters *c);
 	const void *extra_ctx;
 };
@@ -43,22 +44,23 @@ static inline int service_run(struct service *v, struct plane_options *o,
     const struct serve_conf *conf);
 
 /*
- * Initialise the service, and copy the files and durations from o to conf.
- * After this the caller opens the driver and creates the plane.
+ * Initialise v with the settings `conf` and with the addresses, files and
+ * durations in the options o.  After this the caller opens the driver and
+ * creates the plane.
  */
 static inline void service_init(struct service *v, struct plane_options *o,
     const struct serve_conf *conf);
 
 /*
- * Close files, print and write the counters, and free the plane after serving.
- * Returns the exit status.
+ * After serving, print the summary, close the captures, write the report and
+ * free the plane.  Returns the exit status.
  */
 static inline int service_finish(struct service *v, int rc);
 
 /*
- * Write all of text to path, or nothing.  The path "-" stands for standard
- * output.  If `last` is set, the function may wait for the reader of a pipe.
- * Returns the exit status.
+ * Write `text` to the file at path; on failure the file does not change.  The
+ * path "-" stands for standard output.  If `last` is set, the function may wait
+ * for the reader of a pipe.  Returns the exit status.
  */
 static inline int service_write_file(const char *path, const char *text,
     bool last);
@@ -83,7 +85,7 @@ service_write_file(const char *path, const char *text, bool last)
 	return 1;
 }
 
-/* Return all counters in the given form. */
+/* Return a text with all counters in the given form. */
 static inline struct counters
 service_make_report(const struct service *v, enum counters_form form)
 {
@@ -102,7 +104,10 @@ service_make_report(const struct service *v, enum counters_form form)
 	return c;
 }
 
-/* Print the summary: a line for people, or JSON, to standard output. */
+/*
+ * Print the summary.  With --json it is JSON on the stream for --json;
+ * otherwise it is a line for people on standard error.
+ */
 static inline void
 service_show_summary(void *ctx)
 {
@@ -133,8 +138,8 @@ service_write_report(const struct service *v, bool last)
 }
 
 /*
- * Handle SIGHUP: read the keys again, reopen captures that were moved, and
- * write the report.
+ * Handle SIGHUP: read the keys again, reopen the captures, which may have been
+ * moved, and write the report.
  */
 static inline void
 service_reopen_files(void *ctx, uint64_t now_ns)
@@ -151,8 +156,8 @@ service_reopen_files(void *ctx, uint64_t now_ns)
 }
 
 /*
- * Start to use new keys, and forget old ones, when it is time.  Called once a
- * second.
+ * Start to use new keys and forget old keys when it is time to do so.  This
+ * function is called once a second.
  */
 static inline void
 service_tick_keys(void *ctx, uint64_t now_ns)
@@ -164,8 +169,8 @@ service_tick_keys(void *ctx, uint64_t now_ns)
 }
 
 /*
- * Return a random hash seed, so that untrusted hosts cannot find keys that
- * collide.
+ * Return a random multiplier for hash maps, so that untrusted hosts cannot find
+ * keys that collide.
  */
 static inline struct hashmap_multiplier
 service_random_seed(void)
@@ -249,8 +254,8 @@ service_finish(struct service *v, int rc)
 }
 
 /*
- * Give up the privileges that are no longer needed after everything is open.  s
- * contains the paths that only the driver needs.
+ * Give up privileges that are not needed any more when all files and sockets
+ * are open.  `s` contains the paths that only the driver needs.
  */
 static inline void
 service_enter_sandbox(const struct service *v, struct sandbox s)
@@ -265,7 +270,7 @@ service_enter_sandbox(const struct service *v, struct sandbox s)
 	sandbox_enter(&s);
 }
 
-/* Is a an address of this machine? */
+/* Is `a` an address of this machine? */
 static inline bool
 service_is_local(const union addr *a)
 {
@@ -285,7 +290,7 @@ service_is_local(const union addr *a)
 
 /*
  * Exit with status 1 if the parent of the switch is the switch itself.  The
- * switch must be bound already.
+ * address in `place` must be the one to which the socket is bound.
  */
 static inline void
 service_check_parent(const struct program_place *place)

@@ -1,17 +1,17 @@
 /*
  * timer.h - clocks, deadlines and signals for live tools
  *
- * This is the only header that reads a clock.  Packets get timestamps in
- * wall-clock time (CLOCK_REALTIME, in ns since the epoch), as from the kernel.
- * Waits are measured in monotonic time.
+ * This is the only header that reads a clock.  Like the timestamps of the
+ * kernel, the timestamps of packets are wall-clock times (CLOCK_REALTIME, in ns
+ * since the epoch).  Waits are measured in monotonic time.
  *
  * A live plane uses struct clock: it starts at the wall-clock time and then
- * follows the monotonic clock, so that setting the wall clock neither stops it
- * nor makes it jump.  The kernel uses the wall clock for the timestamps of
- * received packets.  clock_arrival_ns() converts such a timestamp by means of
- * its age.  The age is the same on both clocks unless the wall clock is set in
- * between.  In any case the result is not before the last event and not after
- * the current time.
+ * follows the monotonic clock, so that it neither stops nor jumps when the wall
+ * clock is set.  The kernel uses the wall clock for the timestamps of received
+ * packets.  To convert such a timestamp, clock_arrival_ns() subtracts its age
+ * from the current time.  The age is the same on both clocks unless the wall
+ * clock was set after the packet arrived.  The result is never before the last
+ * event and never after the current time.
  *
  * A sleeping process wakes up 30 to 130 us late.  A loop that must act exactly
  * at a deadline sleeps for pace_sleep_ns() and then polls until the deadline.
@@ -27,7 +27,7 @@
 
 #define TIMER_NEVER UINT64_MAX
 #define TIMER_SECOND_NS 1000000000u
-#define TIMER_SIGNALS_NS 10000000u	/* longest delay of a signal */
+#define TIMER_SIGNALS_NS 10000000u	/* longest delay of a signal, in ns */
 
 static inline uint64_t
 timer_from_timespec(const struct timespec *ts)
@@ -71,7 +71,7 @@ timer_earlier(uint64_t a, uint64_t b)
 
 /*
  * Return now_ns + span_ns.  Returns TIMER_NEVER if span_ns is TIMER_NEVER or if
- * the sum would be larger than that.
+ * the sum would be larger than TIMER_NEVER.
  */
 static inline uint64_t
 timer_after(uint64_t now_ns, uint64_t span_ns)
@@ -81,8 +81,9 @@ timer_after(uint64_t now_ns, uint64_t span_ns)
 
 /*
  * Block SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM and SIGCHLD except inside
- * ppoll(2), so that no signal is lost between a test and a wait.  *wait is set
- * to the mask for ppoll().
+ * ppoll(2), so that no signal is lost between a test and a wait.  `handler`
+ * handles these signals.  *wait is set to the signal mask for ppoll().  SIGPIPE
+ * is ignored.
  */
 static inline void
 timer_block_signals(void (*handler)(int), sigset_t *wait)
@@ -105,8 +106,8 @@ timer_block_signals(void (*handler)(int), sigset_t *wait)
 
 /*
  * Deliver the pending signals.  ppoll() delivers signals only if it has to
- * sleep.  So a loop that always finds a packet would never notice that it must
- * stop.
+ * sleep.  So without this function a loop that always finds a packet would
+ * never notice that it must stop.
  */
 static inline void
 timer_deliver_signals(const sigset_t *wait)
@@ -118,10 +119,10 @@ timer_deliver_signals(const sigset_t *wait)
 }
 
 /*
- * Deliver the pending signals, but at most every TIMER_SIGNALS_NS: a loop that
- * finds a packet each time would otherwise spend two system calls a packet on
- * them. *last_ns is the time of the last delivery, which this function updates;
- * begin with 0.
+ * Deliver the pending signals, but at most once in TIMER_SIGNALS_NS.  Otherwise
+ * a loop that always finds a packet would make two system calls for each
+ * packet.  *last_ns, which must be 0 at first, is the time of the last
+ * delivery; this function updates it.
  */
 static inline void
 timer_deliver_signals_now_and_then(const sigset_t *wait, uint64_t now_ns,
@@ -136,7 +137,8 @@ timer_deliver_signals_now_and_then(const sigset_t *wait, uint64_t now_ns,
 struct clock {
 	uint64_t base_ns; /* wall-clock time minus monotonic time at the
 			   * start */
-	uint64_t now_ns, wall_ns;	/* values of the last clock_read() */
+	uint64_t now_ns, wall_ns;	/* both times at the last
+					 * clock_read() */
 };
 
 /* Return the current time of the clock. */
@@ -147,8 +149,8 @@ clock_now(const struct clock *c)
 }
 
 /*
- * Read both clocks for the packets that were just received, and return the
- * time.
+ * Read both clocks, so that clock_arrival_ns() can convert the timestamps of
+ * packets that were just received.  Returns the time of the clock.
  */
 static inline uint64_t
 clock_read(struct clock *c)
@@ -158,7 +160,7 @@ clock_read(struct clock *c)
 	return c->now_ns;
 }
 
-/* Return a clock that starts at the wall-clock time. */
+/* Return a clock that starts now at the wall-clock time. */
 static inline struct clock
 clock_start(void)
 {
@@ -186,8 +188,8 @@ clock_arrival_ns(const struct clock *c, uint64_t stamp_ns, uint64_t last_ns)
 enum { PACE_SPIN_NS = 60000 };
 
 /*
- * Return how long to sleep at now_ns to wake up shortly before deadline_ns.
- * Returns 0 if the deadline is close.
+ * Return how long to sleep, beginning at now_ns, in order to wake up shortly
+ * before deadline_ns.  Returns 0 if the deadline is near or has passed.
  */
 static inline uint64_t
 pace_sleep_ns(uint64_t now_ns, uint64_t deadline_ns)

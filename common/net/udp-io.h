@@ -1,13 +1,14 @@
 /*
  * udp-io.h - a UDP socket that sends and receives in batches
  *
- * This is one socket of either address family.  It receives a batch of messages
- * at a time, each with the kernel's receive timestamp, the ToS byte and the
- * source address.  The socket counts the packets that the kernel dropped for
- * lack of room (SO_RXQ_OVFL) and the destinations that were unreachable
- * (IP_RECVERR).  With UDP_GRO a message is a run of datagrams from one source
- * with one timestamp.  All datagrams of a run have the same length, except that
- * the last may be shorter.  Without UDP_GRO a message is one datagram:
+ * A struct udpio is one socket for IPv4 or IPv6.  It receives a batch of
+ * messages at a time.  Each message has the kernel's receive timestamp, the ToS
+ * byte and the source address.  The socket counts the packets that the kernel
+ * dropped for lack of room (SO_RXQ_OVFL) and the destinations that were
+ * unreachable (IP_RECVERR).  With UDP_GRO a message is a run of datagrams from
+ * one source that share a timestamp.  All datagrams of a run have the same
+ * length, except that the last one may be shorter.  Without UDP_GRO a message
+ * is one datagram:
  *
  * 	for (int i = 0; i < n; i++)
  * 		for (size_t at = 0; udpio_next_datagram(&u->got[i], &at, &p);)
@@ -16,8 +17,8 @@
  * Runs are sent with UDP_SEGMENT, up to UDPIO_RUN_MAX datagrams per call, or
  * with sendmmsg if the kernel lacks UDP_SEGMENT.  If the kernel refuses
  * UDP_SEGMENT, the run is sent without it, and UDP_SEGMENT is not tried again.
- * A datagram of a run must not exceed the path MTU.  A single datagram may,
- * because IP fragments it.
+ * A datagram of a run must fit into the path MTU.  A single datagram may be
+ * larger, because IP fragments it.
  *
  * A struct udpio owns its socket and its buffers.  udpio_close() closes and
  * frees them.
@@ -53,31 +54,38 @@ enum {
 	UDPIO_BATCH = 64,	     /* maximum number of messages per call */
 	UDPIO_BATCH_LONG = 8,	     /* maximum number of long messages per
 				      * call */
-	UDPIO_HOT_BYTES = 512 << 10, /* bytes of a batch that fits into a
-				      * cache */
+	UDPIO_HOT_BYTES = 512 << 10, /* size of a batch that fits into a cache,
+				      * in bytes */
 	UDPIO_PACKET_BYTES = 65536,
-	/* spread over several cache sets */
+	/*
+	 * distance of the buffers of two messages; the odd multiple of a cache
+	 * line spreads them over the sets of a cache
+	 */
 	UDPIO_STRIDE_BYTES = UDPIO_PACKET_BYTES + 17 * 64,
 	UDPIO_CONTROL_BYTES = 256,
-	UDPIO_BUFFER_BYTES = 8 << 20, /* kernel buffer in each direction */
-	UDPIO_WAIT_BYTES = 1 << 19,   /* limit set by
-				       * udpio_limit_send_buffer() */
-	UDPIO_RUN_MAX = 64,	      /* datagrams per call: a limit of the
-				       * kernel */
-	UDPIO_RUN_BYTES = 65535 - 28, /* bytes of payload per call over IPv4 */
+	UDPIO_BUFFER_BYTES = 8 << 20, /* size of the kernel's buffer in each
+				       * direction */
+	UDPIO_WAIT_BYTES = 1 << 19,   /* size of the send buffer that
+				       * udpio_limit_send_buffer() requests */
+	UDPIO_RUN_MAX = 64,	      /* maximum number of datagrams per call,
+				       * which is a limit of the kernel */
+	UDPIO_RUN_BYTES = 65535 - 28, /* maximum payload per call over IPv4, in
+				       * bytes */
 	UDPIO_RUN_BYTES_V6 = 65535 - 48,
-	UDPIO_TEXT_BYTES = 320, /* text of udpio_describe() */
-	UDPIO_OVERHEAD_BYTES = 2048, /* of the kernel for a datagram, at most,
-				      * besides twice its length */
-	UDPIO_TRIES = 4		/* tries after errors of earlier packets */
+	UDPIO_TEXT_BYTES = 320, /* size of the text of udpio_describe() */
+	UDPIO_OVERHEAD_BYTES = 2048, /* upper bound on the kernel memory for a
+				      * datagram, in addition to twice its
+				      * length */
+	UDPIO_TRIES = 4		/* maximum number of tries if errors of earlier
+				 * packets are returned */
 };
 
 /* A received message, which is a run of adjacent datagrams. */
 struct udpio_message {
 	uint8_t *data;		/* borrowed until the next udpio_recv() */
-	size_t len;		/* bytes of all datagrams */
-	size_t seg_bytes;	/* length of each datagram but the last; equal
-				 * to len if there is only one */
+	size_t len;		/* total length of all datagrams */
+	size_t seg_bytes;	/* length of each datagram except the last;
+				 * equal to len if there is only one datagram */
 	uint64_t stamp_ns;	/* the kernel's timestamp, in ns since the
 				 * epoch */
 	uint8_t tos;
@@ -92,41 +100,49 @@ struct udpio_packet {
 	uint64_t stamp_ns;
 	uint8_t tos;
 	const union addr *from, *to;
-	uint8_t *body;		/* the bytes after the header, if they are
-				 * stored elsewhere (udp-scatter.h), or NULL */
+	uint8_t *body;		/* the bytes after the header if they are stored
+				 * in another place (udp-scatter.h), otherwise
+				 * NULL */
 };
 
 struct udpio {
 	int fd;
 	union addr local;
-	bool in_multicast_group; /* the socket is also in a group:
-				  * udp-multicast.h */
+	bool in_multicast_group; /* the socket also receives from a multicast
+				  * group (udp-multicast.h) */
 	int group_fd;
 	union addr group;
 	uint8_t tos;			/* default ToS byte of packets sent */
-	bool gso, gro;			/* UDP_SEGMENT, UDP_GRO are in use */
-	int gso_errno, gro_errno;	/* why they are not in use; 0: not
+	bool gso, gro;			/* UDP_SEGMENT is in use; UDP_GRO is in
+					 * use */
+	int gso_errno, gro_errno;	/* why UDP_SEGMENT or UDP_GRO is not in
+					 * use; 0: it is in use or was not
 					 * requested */
-	size_t gso_bytes;		/* longest datagram so far that a run
-					 * may contain */
-	uint64_t rcvbuf_bytes, sndbuf_bytes;	/* including the overhead of the
-						 * kernel */
-	uint64_t kernel_drops;		/* SO_RXQ_OVFL so far; a dropped run may
-					 * count as one */
-	uint32_t drops, group_drops;	/* drops of each of its two sockets */
-	uint64_t unreachable;		/* number of errors that were
-					 * returned */
+	size_t gso_bytes;		/* length of the longest datagram that a
+					 * run may contain, as far as is
+					 * known */
+	uint64_t rcvbuf_bytes, sndbuf_bytes;	/* sizes of the kernel's
+						 * buffers, including its
+						 * overhead */
+	uint64_t kernel_drops;		/* number of messages that the kernel
+					 * has dropped (SO_RXQ_OVFL); a dropped
+					 * run may count as one */
+	uint32_t drops, group_drops;	/* number of drops of fd and of
+					 * group_fd */
+	uint64_t unreachable;		/* number of unreachable destinations
+					 * that the kernel reported */
 	union addr refused;		/* last unreachable destination */
-	uint64_t send_failed;		/* datagrams that the kernel refused */
-	uint64_t unsent_most;		/* upper bound on the bytes that wait
-					 * to be sent, with the overhead */
+	uint64_t send_failed;		/* number of datagrams that the kernel
+					 * refused */
+	uint64_t unsent_most;		/* upper bound on the bytes that wait to
+					 * be sent, including the overhead */
 	bool link_full;			/* the last EAGAIN was caused by the
 					 * link */
 	uint8_t *bytes, *control;	/* owned, unless `borrows` is set */
 	bool borrows;			/* the socket uses the buffers of
 					 * another socket */
-	int ask;			/* messages to request in the next
-					 * call */
+	int ask;			/* number of messages to request in the
+					 * next call */
 	bool more;			/* the last call filled the batch */
 	struct udpio_message got[UDPIO_BATCH];
 };
@@ -138,42 +154,42 @@ union udpio_control {
 };
 
 /*
- * Open a socket bound to a, whose packets leave with the ToS byte tos.  If
- * `offload` is false, the socket does not use UDP_SEGMENT and UDP_GRO.  Returns
- * 0, or -1 with errno and no open socket.  The buffers are touched here, so
- * that no page fault happens later.
+ * Open a socket bound to address `a` whose packets leave with the ToS byte
+ * `tos`.  If `offload` is false, the socket uses neither UDP_SEGMENT nor
+ * UDP_GRO.  Returns 0, or -1 with errno; on failure no socket is open.  This
+ * function writes to the buffers once, so that they cause no page faults later.
  */
 static inline int udpio_open(struct udpio *u, const union addr *a, uint8_t tos,
     bool offload);
 
 /*
  * Open a socket as udpio_open() does, bound to the address from which the
- * kernel reaches `to`.  If mtu is not NULL, *mtu is set to the path MTU.
+ * kernel reaches `to`.  If `mtu` is not NULL, set *mtu to the path MTU.
  */
 static inline int udpio_open_towards(struct udpio *u, const union addr *to,
     uint8_t tos, bool offload, uint64_t *mtu);
 
 /*
  * Open a socket as udpio_open_towards() does, but receive into the buffers of
- * `lender`, because a process with many sockets needs the buffers only once.  A
- * message of either socket is valid until the next udpio_recv() of any of these
- * sockets.  The lender must be closed last.
+ * `lender`, because a process with many sockets needs only one set of buffers.
+ * A received message is valid until the next udpio_recv() from any socket that
+ * shares the buffers.  The lender must be closed last.
  */
 static inline int udpio_open_beside(struct udpio *u,
     const struct udpio *lender, const union addr *to, uint8_t tos,
     bool offload);
 
 /*
- * Open a socket bound to a that only sends.  Packets that arrive are never
- * read; receive_bytes is the size of the receive buffer for them.
+ * Open a socket bound to address `a` that only sends.  Packets that arrive at
+ * it are never read; receive_bytes is the size of the kernel's buffer for them.
  */
 static inline int udpio_open_sender(struct udpio *u, const union addr *a,
     int receive_bytes, bool offload);
 
 /*
- * For tools: open a socket bound to a, or exit with status 1.  Print its
- * address and, if port_file is not NULL, write its port to that file
- * atomically.
+ * Open a socket bound to address `a`, or exit with status 1.  Print the address
+ * of the socket and, if port_file is not NULL, write its port atomically to
+ * this file.
  */
 static inline void udpio_listen_or_exit(struct udpio *u, const union addr *a,
     uint8_t tos, bool offload, const char *port_file);
@@ -183,22 +199,22 @@ static inline void udpio_close(struct udpio *u);
 
 /*
  * Set *mine to the address, with port 0, from which the kernel reaches `to`.
- * If mtu is not NULL, set *mtu to the path MTU.  Returns 0, or -1 with errno.
+ * If `mtu` is not NULL, set *mtu to the path MTU.  Returns 0, or -1 with errno.
  */
 static inline int udpio_find_source(const union addr *to, union addr *mine,
     uint64_t *mtu);
 
 /*
- * Receive a batch of messages into u->got and return their number; 0 if none
- * has arrived.  This never waits.  u->more says that there may be more
- * messages.  While messages are long the batch is small, so that it is still in
- * a cache when it is read.
+ * Receive a batch of messages into u->got and return their number, which is 0
+ * if none has arrived.  This function never waits.  It sets u->more if there
+ * may be more messages.  If messages are long, the next batch is small, so that
+ * a batch is still in a cache when it is read.
  */
 static inline int udpio_recv(struct udpio *u);
 
 /*
- * Set *p to the next datagram of message m.  *at must be 0 at the start.
- * Returns false at the end.
+ * Set *p to the next datagram of message m.  The caller sets *at to 0 before
+ * the first call.  Returns false after the last datagram.
  */
 static inline bool udpio_next_datagram(const struct udpio_message *m,
     size_t *at, struct udpio_packet *p);
@@ -210,48 +226,52 @@ static inline bool udpio_next_datagram(const struct udpio_message *m,
 static inline size_t udpio_count_datagrams(const struct udpio_message *m);
 
 /*
- * Receive up to `ask` messages into the buffers of m and into u->got, from one
- * of the two sockets.  *dropped is this socket's count of drops.  Returns the
- * number of messages.
+ * Receive up to `ask` messages from `fd`, which is one of the two sockets, into
+ * the buffers of m, and describe them in u->got.  *dropped is set to the number
+ * of drops of this socket.  Returns the number of messages.
  */
 static inline int udpio_recv_into(struct udpio *u, int fd, const union addr *to,
     uint32_t *dropped, struct mmsghdr *m, int ask);
 
-/* Send one datagram.  If the kernel refuses it, count it and return false. */
+/*
+ * Send one datagram.  If the kernel refuses it, count it in u->send_failed and
+ * return false.
+ */
 static inline bool udpio_send(struct udpio *u, const union addr *to,
     uint8_t tos, const void *p, size_t len);
 
 /*
- * Send count adjacent datagrams at base as udpio_send_gather() does.  Each has
- * seg_bytes bytes, except the last, which has last_bytes bytes.
+ * Send `count` datagrams that follow each other in memory at `base`, as
+ * udpio_send_gather() does.  Each datagram has seg_bytes bytes, except that the
+ * last has last_bytes bytes.
  */
 static inline int udpio_send_run(struct udpio *u, const union addr *to,
     uint8_t tos, const void *base, size_t seg_bytes, int count,
     size_t last_bytes);
 
 /*
- * Send count datagrams to one address.  Datagram k consists of `per` pieces,
- * beginning at iov[k * per].  Each has seg_bytes bytes.  The last may be
- * shorter, but it may be empty only if there is no other datagram.  Returns how
- * many were sent, starting with the first.  If not all were sent and errno is
- * EAGAIN, the socket or the queue of the link is full, and the rest may be sent
- * later.  With any other errno the rest is counted as failed.  POLLOUT waits
- * for the socket but not for the link, so the caller must also wait a short
- * time.
+ * Send `count` datagrams to one address.  Datagram k consists of `per` pieces,
+ * beginning at iov[k * per].  Each datagram has seg_bytes bytes.  The last
+ * datagram may be shorter, but it may be empty only if it is the only one.
+ * Returns how many were sent, starting with the first.  If not all were sent
+ * and errno is EAGAIN, the socket or the queue of the link is full, and the
+ * caller may send the rest later.  With any other errno the rest is counted as
+ * failed.  Waiting for POLLOUT waits for the socket but not for the link, so a
+ * caller that waits must also sleep for a short time.
  */
 static inline int udpio_send_gather(struct udpio *u, const union addr *to,
     uint8_t tos, const struct iovec *iov, int per, int count, size_t seg_bytes);
 
 /*
- * Return how many datagrams of seg bytes one call sends with UDP_SEGMENT.
+ * Return how many datagrams of `seg` bytes one call can send with UDP_SEGMENT.
  * Returns 1 if UDP_SEGMENT is not used.
  */
 static inline int udpio_run_max(const struct udpio *u, size_t seg);
 
 /*
- * Does the send buffer already contain as many bytes of vectors as it should?
- * The remaining room is for short messages that must not wait.  POLLOUT is
- * reported when the buffer contains less.
+ * Is the send buffer so full that no more vectors should be sent?  The
+ * remaining room is for short messages, which must not wait.  poll() reports
+ * POLLOUT when the buffer is no longer so full.
  */
 static inline bool udpio_is_crowded(struct udpio *u);
 
@@ -262,19 +282,19 @@ static inline bool udpio_is_crowded(struct udpio *u);
 static inline uint64_t udpio_unsent_bytes(const struct udpio *u);
 
 /*
- * Limit the send buffer of a sender that waits for room.  The limit is less
+ * Limit the send buffer of a sender that waits for room.  The limit is smaller
  * than the queue of a link (usually 1,000 frames), because a full queue drops
- * packets.  The kernel doubles the value for its overhead.
+ * packets.  The kernel doubles the limit to allow for its overhead.
  */
 static inline void udpio_limit_send_buffer(struct udpio *u);
 
 /*
- * Read the errors that were returned to the socket, and count the unreachable
- * destinations.
+ * Read the errors that the kernel has queued for the socket, and count them as
+ * unreachable destinations.
  */
 static inline void udpio_read_errors(struct udpio *u);
 
-/* Set an option of a socket.  Failure is ignored. */
+/* Set an option of a socket.  A failure is ignored. */
 static inline void udpio_set_option(int fd, int level, int name, int value);
 
 /*
@@ -285,10 +305,13 @@ static inline void udpio_capture(struct pcapio_out *out, const union addr *from,
     const union addr *to, uint8_t tos, const void *p, size_t len,
     uint64_t stamp_ns);
 
-/* For tools: if verbose is set, print how the socket sends and receives. */
+/* If `verbose` is set, print how the socket sends and receives. */
 static inline void udpio_print_description(const struct udpio *u, bool verbose);
 
-/* For tools: warn once if the kernel dropped packets. */
+/*
+ * Print a warning, only once, if the kernel dropped packets.  *warned records
+ * that the warning was printed.
+ */
 static inline void udpio_warn_drops(const struct udpio *u, bool *warned);
 
 /* implementation */
@@ -297,8 +320,8 @@ static inline void
 udpio_set_option(int fd, int level, int name, int value)
 {
 	/*
-	 * Failures are ignored: without an option, only the information that it
-	 * provides is missing.
+	 * Ignore a failure.  The socket works without the option and lacks only
+	 * what the option provides.
 	 */
 	(void)setsockopt(fd, level, name, &value, sizeof(value));
 }
@@ -368,8 +391,8 @@ udpio_close(struct udpio *u)
 }
 
 /*
- * Return the value of a socket option that is a size, or 0 if the option is not
- * supported.
+ * Return the value of the socket option `name`, which is a size in bytes, or 0
+ * if the option is not supported.
  */
 static inline uint64_t
 udpio_get_size(int fd, int name)
@@ -383,8 +406,8 @@ udpio_get_size(int fd, int name)
 }
 
 /*
- * Enable runs of datagrams in both directions.  Call this before any packet
- * arrives.
+ * Enable runs of datagrams in both directions.  This function must be called
+ * before any packet arrives.
  */
 static inline void
 udpio_enable_offload(struct udpio *u)
@@ -521,7 +544,7 @@ udpio_open_beside(struct udpio *u, const struct udpio *lender,
 }
 
 /*
- * Read the control messages of a message, whose len must be set.  If the
+ * Read the control messages of the message p, whose `len` must be set.  If the
  * segment length is impossible, ignore it and treat the message as one
  * datagram.
  */
@@ -611,8 +634,8 @@ udpio_recv_into(struct udpio *u, int fd, const union addr *to,
 }
 
 /*
- * Receive from one of the two sockets as udpio_recv() does.  *dropped is this
- * socket's count of drops.
+ * Receive from `fd`, which is one of the two sockets, as udpio_recv() does.
+ * *dropped is set to the number of drops of this socket.
  */
 static inline int
 udpio_recv_from(struct udpio *u, int fd, const union addr *to,
@@ -671,9 +694,9 @@ udpio_next_datagram(
 }
 
 /*
- * Write into `control` the control messages for a ToS byte other than the
- * socket's default, and for a run of datagrams of seg bytes (0: no run).
- * Returns the msghdr that contains them.
+ * Return a msghdr for a send to address `to`.  Its control messages, which are
+ * written to `control`, give the ToS byte if it is not the default of the
+ * socket, and the length `seg` of the datagrams if they form a run (0: no run).
  */
 static inline struct msghdr
 udpio_message_to(const struct udpio *u, const union addr *to, uint8_t tos,
@@ -705,8 +728,8 @@ udpio_message_to(const struct udpio *u, const union addr *to, uint8_t tos,
 }
 
 /*
- * Send a run of n datagrams of seg bytes, or one datagram, with one call.
- * Returns n, or -1.
+ * Send a run of n datagrams of `seg` bytes, or one datagram, with one call.
+ * Returns n, or -1 with errno.
  */
 static inline int
 udpio_send_segments(struct udpio *u, const union addr *to, uint8_t tos,
@@ -722,7 +745,8 @@ udpio_send_segments(struct udpio *u, const union addr *to, uint8_t tos,
 }
 
 /*
- * Send n separate datagrams with one call.  Returns how many were sent, or -1.
+ * Send n separate datagrams with one call.  Returns how many were sent, or -1
+ * with errno.
  */
 static inline int
 udpio_send_each(struct udpio *u, const union addr *to, uint8_t tos,
@@ -753,8 +777,8 @@ udpio_run_max(const struct udpio *u, size_t seg)
 }
 
 /*
- * Handle a run that the kernel refused.  If it was refused because it is a run,
- * record why and return true.
+ * Handle a run that the kernel refused.  If the kernel would have accepted the
+ * datagrams one by one, record why it refused the run, and return true.
  */
 static inline bool
 udpio_run_refused(struct udpio *u, size_t seg)
@@ -771,8 +795,9 @@ udpio_run_refused(struct udpio *u, size_t seg)
 }
 
 /*
- * If errno is the error of an earlier packet, remove it from the socket and
- * return true, because the send should be repeated.  errno does not change.
+ * If errno reports an error of an earlier packet, remove this error from the
+ * socket and return true, because the send should be repeated.  errno does not
+ * change.
  */
 static inline bool
 udpio_skip_old_error(struct udpio *u)
@@ -866,8 +891,9 @@ udpio_send(struct udpio *u, const union addr *to, uint8_t tos, const void *p,
 }
 
 /*
- * Write to text how this socket sends and receives, for -v, and return text.
- * Runs are described for datagrams of a path with an MTU of 1,500 bytes.
+ * Write a description of how this socket sends and receives to `text`, for -v,
+ * and return `text`.  For runs it assumes datagrams that fill an MTU of 1,500
+ * bytes.
  */
 static inline const char *
 udpio_describe(const struct udpio *u, char text[UDPIO_TEXT_BYTES])

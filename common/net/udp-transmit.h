@@ -4,11 +4,12 @@
  * Without impairment every datagram leaves at once, and runs leave as runs.
  * With impairment, impair.h determines when the copies of each datagram leave.
  * Up to UDP_TRANSMIT_HELD_MAX late copies are held until udp_transmit_flush()
- * is called at their time.  They leave in order of time, and copies with the
- * same time in the order in which they were sent.  The capture shows the
+ * is called at their time.  They leave in order of time; copies with the same
+ * time leave in the order in which they were sent.  The capture shows the
  * datagrams that a perfect network would have carried.  A struct udp_transmit
- * borrows the socket and the capture and owns the held copies, which
- * udp_transmit_free() frees.  The time is an argument.
+ * borrows the socket and the capture, and owns the held copies, which
+ * udp_transmit_free() frees.  These functions do not read a clock; the caller
+ * passes the time.
  */
 #ifndef INNET_NET_UDP_TRANSMIT_H
 #define INNET_NET_UDP_TRANSMIT_H
@@ -44,12 +45,13 @@ struct udp_transmit {
 	struct udpio *u;		/* borrowed */
 	struct pcapio_out *capture;	/* borrowed; NULL: none */
 	struct impair impair;
-	uint64_t propagation_ns;	/* delay of every datagram, in ns */
+	uint64_t propagation_ns;	/* propagation delay of every
+					 * datagram */
 	struct timed_queue held;	/* queue of struct
 					 * udp_transmit_packet */
 };
 
-/* Return a transmitter for socket u.  capture may be NULL. */
+/* Return a transmitter for socket u.  `capture` may be NULL. */
 static inline struct udp_transmit udp_transmit_over(struct udpio *u,
     const struct impair *impair, struct pcapio_out *capture);
 
@@ -66,16 +68,16 @@ static inline bool udp_transmit_send(struct udp_transmit *o,
 
 /*
  * Send a run as udpio_send_run() does, and write the datagrams that were sent
- * to the capture.  With impairment all datagrams count as sent; those that the
- * kernel refuses are counted in the socket.
+ * to the capture.  With impairment the result is always `count`; datagrams that
+ * the kernel refuses are only counted in the socket.
  */
 static inline int udp_transmit_send_run(struct udp_transmit *o,
     const union addr *to, uint8_t tos, const void *base, size_t seg_bytes,
     int count, size_t last_bytes, uint64_t now_ns);
 
 /*
- * Send datagrams that consist of several pieces.  Arguments and result are
- * those of udpio_send_gather(); otherwise this works like
+ * Send datagrams that consist of several pieces.  The arguments and the result
+ * are those of udpio_send_gather().  In all other respects this works like
  * udp_transmit_send_run().
  */
 static inline int udp_transmit_send_gather(struct udp_transmit *o,
@@ -84,20 +86,23 @@ static inline int udp_transmit_send_gather(struct udp_transmit *o,
 
 /*
  * Send as udp_transmit_send_gather() does, but send nothing while
- * udpio_is_crowded().  *blocked says that the remaining datagrams wait for
- * room.
+ * udpio_is_crowded() is true.  *blocked is set to whether the remaining
+ * datagrams must wait for room.
  */
 static inline int udp_transmit_send_room(struct udp_transmit *o,
     const union addr *to, uint8_t tos, const struct iovec *iov, int per,
     int count, size_t seg_bytes, uint64_t now_ns, bool *blocked);
 
 /*
- * Send the held datagrams that are due by now_ns.  UDP_TRANSMIT_NEVER sends
- * all.
+ * Send the held datagrams that are due by now_ns.  If now_ns is
+ * UDP_TRANSMIT_NEVER, send all of them.
  */
 static inline void udp_transmit_flush(struct udp_transmit *o, uint64_t now_ns);
 
-/* Return when the first held datagram must leave, or UDP_TRANSMIT_NEVER. */
+/*
+ * Return the time when the first held datagram must leave, or
+ * UDP_TRANSMIT_NEVER if none is held.
+ */
 static inline uint64_t udp_transmit_deadline_ns(const struct udp_transmit *o);
 
 /* Does every datagram leave at once and unchanged? */
@@ -123,7 +128,10 @@ udp_transmit_free(struct udp_transmit *o)
 	timed_queue_free(&o->held);
 }
 
-/* Hold a copy until at_ns.  If there is no room, count it as lost. */
+/*
+ * Hold a copy of a datagram until at_ns.  If there is no room for it, count it
+ * as lost.
+ */
 static inline void
 udp_transmit_hold_copy(struct udp_transmit *o, const union addr *to,
     uint8_t tos, const void *p, size_t len, uint64_t at_ns)
@@ -177,8 +185,8 @@ udp_transmit_is_plain(const struct udp_transmit *o)
 }
 
 /*
- * Send a datagram with impairment.  If the kernel refuses it, count it and
- * return false.
+ * Send a datagram with impairment.  If the kernel refuses it, count it in the
+ * socket and return false.
  */
 static inline bool
 udp_transmit_send_impaired(struct udp_transmit *o, const union addr *to,
