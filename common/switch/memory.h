@@ -1,12 +1,12 @@
 /*
- * memory.h - the memory that a switch will need, computed before it starts
+ * memory.h - calculate the memory that a switch will need, before it starts
  *
  * The plan assumes that all slots are full of frames of the largest size.  It
- * also contains the tables of updates and the memory that the program plans to
- * use.  Memory that is allocated later is limited to the rest of --memory.  A
- * quarter of that rest is for the ports of hosts and their queues, if the
- * switch has such ports.  The program gets the remainder, because its jobs grow
- * as workers join.
+ * also contains the tables for updates and the memory that the program plans to
+ * use.  Memory that is allocated later must fit into the rest of --memory.  If
+ * packets can wait at ports, a quarter of this rest is for the ports of hosts
+ * and their queues.  The program gets the remainder, because its jobs grow as
+ * workers join.
  */
 #ifndef INNET_SWITCH_MEMORY_H
 #define INNET_SWITCH_MEMORY_H
@@ -22,14 +22,15 @@
 #include "common/switch/options.h"
 
 enum {
-	PLANE_FRAME_BYTES = 65536,	/* bytes of the largest datagram */
-	PLANE_PORTS_BYTES = 2 * PORTS_TIGHT_BYTES	/* smallest limit for
-							 * ports */
+	PLANE_FRAME_BYTES = 65536,	/* size of the largest datagram */
+	PLANE_PORTS_BYTES = 2 * PORTS_TIGHT_BYTES	/* smallest limit on the
+							 * memory of ports, in
+							 * bytes */
 };
 
 /*
- * For tools: print the plan and exit (--dry-run), exit if --memory is too
- * small, or set the limits.
+ * If --dry-run was given, print the plan and exit.  If --memory is too small,
+ * exit with an error.  Otherwise set the limits.
  */
 static inline void plane_check_memory(struct plane_options *o);
 
@@ -80,8 +81,8 @@ plane_plan_memory(const struct plane_options *o, struct memory_part *part)
 }
 
 /*
- * Return the bytes that are needed at the start.  If `later` is set, include
- * the bytes that are allocated later.
+ * Return the number of bytes that are allocated at the start.  If `later` is
+ * set, include the bytes that are allocated later.
  */
 static inline uint64_t
 plane_sum_memory(const struct memory_part *part, size_t n, bool later)
@@ -95,7 +96,10 @@ plane_sum_memory(const struct memory_part *part, size_t n, bool later)
 	return bytes;
 }
 
-/* Print the plan as a table.  plan and now are in bytes. */
+/*
+ * Print the plan as a table.  `plan` is the total, and `now` is the memory that
+ * is allocated at the start, both in bytes.
+ */
 static inline void
 plane_print_memory(const struct memory_part *part, size_t n, uint64_t plan,
     uint64_t now)
@@ -119,8 +123,8 @@ plane_print_memory(const struct memory_part *part, size_t n, uint64_t plan,
 }
 
 /*
- * Print the plan for --dry-run.  Parts that grow are shown at the limit, unless
- * the limit is 0.
+ * Print the plan for --dry-run.  The total includes the parts that grow, but it
+ * is at most `limit` unless `limit` is 0.
  */
 static inline void
 plane_report_memory(const struct memory_part *part, size_t n, uint64_t limit,
@@ -153,7 +157,10 @@ plane_report_memory(const struct memory_part *part, size_t n, uint64_t limit,
 		err(1, "standard output");
 }
 
-/* Return half of the machine's memory, which is the default limit of jobs. */
+/*
+ * Return half of the machine's memory, in bytes.  A live switch uses it as the
+ * limit if --memory is not given.
+ */
 static inline uint64_t
 plane_half_of_memory(void)
 {
@@ -165,8 +172,8 @@ plane_half_of_memory(void)
 }
 
 /*
- * Divide the bytes that are left for later between the ports and the program.
- * If left is 0, there is no limit.
+ * Divide the `left` bytes that may be allocated later between the ports and the
+ * program.  If `left` is 0, there is no limit.
  */
 static inline void
 plane_divide_memory(struct plane_options *o, uint64_t left)

@@ -2,10 +2,10 @@
  * options.h - the options of a switch or server, for every program
  *
  * A tool has a list of programs.  The options of these programs and the options
- * below form one table.  An option that several programs have is one row.  It
- * is a usage error to give an option that does not suit the chosen program or
- * the way in which the switch runs.  These functions are for tools only: after
- * an error message they exit with status 2.
+ * below form one table.  An option that several programs have takes only one
+ * row.  It is a usage error to give an option that cannot be used with the
+ * chosen program or in the way in which the switch runs.  These functions are
+ * for tools only: after an error message they exit with status 2.
  */
 #ifndef INNET_SWITCH_OPTIONS_H
 #define INNET_SWITCH_OPTIONS_H
@@ -41,7 +41,7 @@ enum plane_option {
 
 enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 
-/* Rows for the option table of a tool: options of ports */
+/* rows for the option table of a tool: options of ports */
 #define PLANE_OPTIONS_PORTS \
 	{ PLANE_RATE, "rate", "RATE", \
 	    "rate of every port's link in bit/s, such as 40G" }, \
@@ -120,8 +120,8 @@ enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 
 struct plane_options {
 	const struct program *const *programs;
-	struct opt *table;		/* the table of the tool, to which rows
-					 * are added */
+	struct opt *table;		/* option table of the tool, to which
+					 * rows are added */
 	size_t rows;
 	struct { const char *name, *arg; } given[PLANE_GIVEN_MAX];
 	size_t givens;
@@ -131,47 +131,54 @@ struct plane_options {
 	struct plane_conf plane;
 	struct impair impair;
 	struct key key, commands;
-	uint64_t memory_bytes;		/* 0: not given */
+	uint64_t memory_bytes;		/* value of --memory; 0: not given */
 	uint64_t propagation_ns, duration_ns;
-	const char *listen;		/* the argument as given, or NULL */
-	union addr listen_at;		/* the address of --listen */
+	const char *listen;		/* argument of --listen as given, or
+					 * NULL */
+	union addr listen_at;		/* address that --listen gives */
 	const char *out, *write_in, *report, *port_file;
 	struct rotate rotate;		/* rotation of captures */
 	bool json, quiet, verbose, dry_run, no_offload, insecure;
 	const char *key_path, *commands_path, *secret_path, *user;
 	enum tag_auth auth;
 	struct files files;		/* all files of the tool */
-	FILE *json_to;			/* output of --json; NULL without
-					 * --json */
+	FILE *json_to;			/* stream for the output of --json; NULL
+					 * without --json */
 };
 
 /*
- * Initialise o and add the options of all programs to the table, which has room
- * for OPT_MAX rows and ends with an empty row.
+ * Initialise o and add the options of all programs to `table`, which must have
+ * room for OPT_MAX rows and end with an empty row.
  */
 static inline void plane_options_init(struct plane_options *o,
     const struct program *const *all, struct opt *table);
 
-/* Choose the program with this name.  If there is none, exit with an error. */
+/*
+ * Choose the program called `name`.  If there is no such program, exit with an
+ * error.
+ */
 static inline void plane_options_set_program(struct plane_options *o,
     const char *name);
 
-/* Parse the option ch.  Returns false if it belongs to the tool itself. */
+/*
+ * Parse option `ch`.  Returns false if the option belongs to the tool itself.
+ */
 static inline bool plane_options_parse(struct plane_options *o, int ch,
     const char *arg);
 
-/* Was the option given? */
+/* Was option `ch` given? */
 static inline bool plane_options_given(const struct plane_options *o,
     enum plane_option ch);
 
 /*
- * Check all options together and complete the settings.  Call this after the
- * last option, and after the tool has added its own files to o->files.  `live`
- * says that the switch serves on sockets; otherwise it reads traces.
+ * Check all options together and complete the settings.  Call this function
+ * after the last option, and after the tool has added its own files to
+ * o->files.  `live` is true if the switch serves on sockets, and false if it
+ * reads traces.
  */
 static inline void plane_options_check(struct plane_options *o, bool live);
 
-/* Free the settings of the program.  Call this after the run. */
+/* Free the settings of the program.  Call this function after the run. */
 static inline void plane_options_free(struct plane_options *o);
 
 /* implementation */
@@ -272,7 +279,10 @@ plane_options_set_port(struct plane_options *o, int ch, const char *arg)
 	}
 }
 
-/* Set any other option of this file. */
+/*
+ * Set an option of this file.  plane_options_set_port() handles those that
+ * concern ports.
+ */
 static inline void
 plane_options_set(struct plane_options *o, int ch, const char *arg)
 {
@@ -365,7 +375,7 @@ plane_options_given(const struct plane_options *o, enum plane_option ch)
 	return o->seen[ch - PLANE_SLOTS];
 }
 
-/* Pass the program its own options. */
+/* Pass to the program the options that belong to it. */
 static inline void
 plane_options_set_settings(struct plane_options *o)
 {
@@ -404,8 +414,8 @@ plane_options_set_settings(struct plane_options *o)
 }
 
 /*
- * If one of the options in ch was given, exit with the error that it needs the
- * option `with`.  The list ch ends with 0.
+ * If one of the options in the list `ch` was given, exit with the error that
+ * this option needs `with`.  The list ends with 0.
  */
 static inline void
 plane_options_refuse_given(const struct plane_options *o, const int *ch,
@@ -460,7 +470,8 @@ plane_options_check_ports(struct plane_options *o)
 }
 
 /*
- * Return an option that was given although only live switches have it, or NULL.
+ * Return the name of an option that was given although it is only for live
+ * switches, or NULL.
  */
 static inline const char *
 plane_options_find_live(const struct plane_options *o)
@@ -475,8 +486,8 @@ plane_options_find_live(const struct plane_options *o)
 }
 
 /*
- * Check that no output file overwrites another file.  With a trace, packets
- * that leave are written to standard output by default.
+ * Check that no output file overwrites another file.  If the switch reads a
+ * trace, it writes the packets that leave to standard output by default.
  */
 static inline void
 plane_options_check_files(struct plane_options *o, bool live)
@@ -515,8 +526,8 @@ plane_options_read_secret(struct plane_options *o, const char *path)
 }
 
 /*
- * Return the first xid of a switch, derived from its secret so that it is the
- * same in a trace.
+ * Return the first xid of a switch.  It is derived from the secret of the
+ * switch, so that it is the same when a trace is processed.
  */
 static inline uint32_t
 plane_options_derive_xid(const struct program_place *place)
@@ -559,9 +570,9 @@ plane_options_check_auth(struct plane_options *o, bool live)
 }
 
 /*
- * Exit if the switch would serve beyond loopback, where anyone can send,
- * without a key or with a program whose packets cannot carry a tag.  --insecure
- * permits this.
+ * Exit if the switch would listen on an address other than loopback, where
+ * anyone can send to it, without a key or with a program that ignores keys.
+ * --insecure permits this.
  */
 static inline void
 plane_options_check_exposure(const struct plane_options *o)

@@ -1,14 +1,15 @@
 /*
  * outbox.h - the datagrams that a program has decided to send, in order
  *
- * A program posts datagrams.  When the outbox is flushed, at the latest when it
- * is full, it passes them to the plane through deliver().  Datagrams that are
- * adjacent in memory and have the same receivers become one post.  Such a post
- * is a run, which a driver may send with one system call (UDP_SEGMENT).
+ * A program posts datagrams.  The outbox passes them to the plane through
+ * deliver() when it is flushed, which happens at the latest when it is full.
+ * Datagrams that follow each other in memory and have the same receivers become
+ * one post.  Such a post is a run, which a driver may send with one system call
+ * (UDP_SEGMENT).
  *
- * Posted bytes are borrowed until the flush; outbox_copy() makes a copy.
- * Before a program overwrites bytes that it may have posted, it calls
- * outbox_settle().
+ * Posted bytes are borrowed until the next flush, except that outbox_copy()
+ * posts a copy.  Before a program overwrites bytes that it may have posted, it
+ * must call outbox_settle().
  */
 #ifndef INNET_SWITCH_OUTBOX_H
 #define INNET_SWITCH_OUTBOX_H
@@ -26,20 +27,23 @@ enum { OUTBOX_POSTS = 128, OUTBOX_ARENA_BYTES = 65536 };
 enum post_to {
 	POST_ONE,   /* to the address in the struct post */
 	POST_GROUP, /* to each address of the program's group */
-	POST_PARENT /* to the parent, from the socket of the group */
+	POST_PARENT /* to the parent, through the socket of the group */
 };
 
 struct post {
 	enum post_to to;
-	uint32_t group;		/* number of the job in the program */
+	uint32_t group;		/* number of the program's job whose members are
+				 * the group */
 	uint8_t tos;
-	bool bare;		/* a control message without a MAC */
+	bool bare;		/* a control message that is sent without a
+				 * MAC */
 	union addr at;		/* used for POST_ONE */
-	union addr from;	/* family 0: the switch's own address */
-	const uint8_t *p;	/* `count` adjacent datagrams */
+	union addr from;	/* source address; family 0: the switch's own
+				 * address */
+	const uint8_t *p;	/* `count` datagrams that follow each other in
+				 * memory */
 	uint32_t count;
-	uint32_t bytes;		/* length of each datagram; the last may be
-				 * shorter */
+	uint32_t bytes;		/* length of each datagram except the last */
 	uint32_t last_bytes;
 };
 
@@ -49,7 +53,7 @@ struct outbox {
 	outbox_deliver *deliver;
 	void *ctx;		/* first argument of deliver() */
 	uint32_t n;
-	uint32_t used;		/* bytes of the arena in use */
+	uint32_t used;		/* number of bytes of the arena in use */
 	uint64_t round;		/* number of flushes so far, plus 1 */
 	struct post post[OUTBOX_POSTS];
 	uint8_t arena[OUTBOX_ARENA_BYTES];
@@ -72,14 +76,15 @@ outbox_flush(struct outbox *o)
 
 	for (uint32_t i = 0; i < n; i++)
 		o->deliver(o->ctx, &o->post[i]);
-	assert(o->n == n);	/* deliver() must not post anything */
+	assert(o->n == n);	/* deliver() must not have posted anything */
 	o->n = o->used = 0;
 	o->round++;
 }
 
 /*
- * Flush the outbox if the bytes posted in round `posted` (0: never) have not
- * been delivered yet.  Call this before the bytes change.
+ * Flush the outbox if bytes that were posted in round `posted` have not been
+ * delivered yet; 0 means that they were never posted.  Call this function
+ * before the bytes change.
  */
 static inline void
 outbox_settle(struct outbox *o, uint64_t posted)
@@ -88,7 +93,7 @@ outbox_settle(struct outbox *o, uint64_t posted)
 		outbox_flush(o);
 }
 
-/* Can the datagram p extend the run q? */
+/* Can the datagram of post p extend the run of post q? */
 static inline bool
 outbox_extends_run(const struct post *q, const struct post *p)
 {
@@ -100,7 +105,7 @@ outbox_extends_run(const struct post *q, const struct post *p)
 
 /*
  * Post the datagram of `bytes` bytes at p.  `at` is its receiver for POST_ONE,
- * and otherwise NULL.  Returns the round, for outbox_settle().
+ * and otherwise NULL.  Returns the current round, which outbox_settle() needs.
  */
 static inline uint64_t
 outbox_add(struct outbox *o, enum post_to to, uint32_t group,
@@ -123,9 +128,9 @@ outbox_add(struct outbox *o, enum post_to to, uint32_t group,
 }
 
 /*
- * Return a buffer of `bytes` bytes, at most OUTBOX_ARENA_BYTES.  The caller may
- * change the buffer until it posts the buffer, and must not post anything else
- * before that.  Such a datagram never becomes part of a run.
+ * Return a buffer of `bytes` bytes, at most OUTBOX_ARENA_BYTES.  The caller
+ * fills the buffer and posts it, and must not post anything else in between.
+ * The datagram never becomes part of a run.
  */
 static inline uint8_t *
 outbox_room(struct outbox *o, uint32_t bytes)
@@ -136,14 +141,14 @@ outbox_room(struct outbox *o, uint32_t bytes)
 	if (o->used + bytes > sizeof(o->arena) || o->n == OUTBOX_POSTS)
 		outbox_flush(o);
 	q = o->arena + o->used;
-	o->used += (bytes + 8) & ~7u;	/* leave a gap, so that copies form no
-					 * run */
+	o->used += (bytes + 8) & ~7u;	/* leave a gap between copies, so that
+					 * they form no run */
 	return q;
 }
 
 /*
- * Post a copy, so that the caller may reuse the bytes at p after the call.  A
- * copy never becomes part of a run.
+ * Post a copy of the datagram at p, so that the caller may change the bytes at
+ * p after the call.  The copy never becomes part of a run.
  */
 static inline void
 outbox_copy(struct outbox *o, enum post_to to, uint32_t group,
@@ -155,7 +160,10 @@ outbox_copy(struct outbox *o, enum post_to to, uint32_t group,
 	outbox_add(o, to, group, at, tos, q, bytes);
 }
 
-/* Post a copy to `at`, sent from an address other than the switch's own. */
+/*
+ * Post a copy of the datagram at p to address `at`, with the source address
+ * `from` instead of the switch's own.
+ */
 static inline void
 outbox_copy_from(struct outbox *o, const union addr *from,
     const union addr *at, uint8_t tos, const uint8_t *p, uint32_t bytes)

@@ -1,11 +1,11 @@
 /*
- * plane.h - the data plane of a switch: one program, its ports, and time
+ * plane.h - the data plane of a switch: its program, its ports and its time
  *
  * 	port in -> classifier -> program -> forwarding -> queue -> link -> out
  *
- * This file contains the functions that all switches share: forwarding of the
- * program's posts, egress queues and their departures, deadlines in order of
- * time, impairment and counters.  receive.h processes arriving packets and
+ * This file contains the functions that all switches share: they forward the
+ * program's posts, run the egress queues, run deadlines in order of time, apply
+ * impairment and count packets.  receive.h processes arriving packets and
  * control requests, and report.h prints counters.  The plane reads no clock and
  * sends nothing itself.  A driver (traces, sockets, interfaces, the simulator)
  * passes packets and their times to it and sends the packets that leave.
@@ -14,10 +14,10 @@
  * 	plane_receive(pl, &packet)	receive.h
  * 	plane_flush(pl)			forward what the program has posted
  *
- * Times must not decrease.  At the same time, departures come first, then
- * deadlines of the program, then arrivals.  A plane owns the state of its
- * program and its ports; plane_free() frees them.  A plane must not be moved in
- * memory.
+ * Times must not decrease.  Of several events at the same time, departures come
+ * first, then deadlines of the program, then arrivals.  A plane owns its ports
+ * and the state of its program; plane_free() frees them.  A plane must not be
+ * moved in memory.
  */
 #ifndef INNET_SWITCH_PLANE_H
 #define INNET_SWITCH_PLANE_H
@@ -43,12 +43,12 @@
 #define PLANE_ALL UINT32_MAX		/* all clusters together */
 
 enum {
-	PLANE_CACHED = 1000,	/* number of clusters whose state fits into a
+	PLANE_CACHED = 1000,	/* number of clusters whose states fit into a
 				 * cache */
-	PLANE_V4_MAX = 65507,	/* bytes of the longest payload of an IPv4
-				 * datagram */
-	PLANE_BEHIND = 64	/* number of ports for multicast; as a port
-				 * number: no such port */
+	PLANE_V4_MAX = 65507,	/* longest payload of an IPv4 datagram, in
+				 * bytes */
+	PLANE_BEHIND = 64	/* number of ports for multicast; as the number
+				 * of a port it means: no port */
 };
 
 struct plane_conf {
@@ -57,69 +57,79 @@ struct plane_conf {
 	struct program_place place;
 	struct ports_conf ports;
 	bool regular_queued;		/* regular traffic waits at ports */
-	bool recorded;			/* the departures of another run are
-					 * used */
+	bool recorded;			/* packets leave at the times of another
+					 * run */
 	struct impair impair;		/* impairment of arriving packets */
-	struct networks allow;		/* sources that the program accepts */
+	struct networks allow;		/* networks from which the program
+					 * accepts packets */
 };
 
 /* The driver passes packets to the plane and sends the packets that leave. */
 struct plane_driver {
-	/* Send the run of datagrams p to `to` now.  The run leaves from the
-	 * address `from` or, if that is NULL, through `socket`. */
+	/*
+	 * Send the run of datagrams p to address `to` now.  The run leaves from
+	 * address `from` or, if `from` is NULL, through socket `socket`.
+	 */
 	void (*send_run)(void *ctx, uint32_t socket, const union addr *from,
 	    const union addr *to, const struct post *p, uint64_t now_ns);
-	/* Return the number of the port towards `at`, which is below
-	 * PLANE_BEHIND, or PLANE_BEHIND if there is none.  NULL: the driver has
-	 * no multicast. */
+	/*
+	 * Return the number of the port towards address `at`.  It is below
+	 * PLANE_BEHIND, or PLANE_BEHIND if there is no such port.  NULL: the
+	 * driver has no multicast.
+	 */
 	uint32_t (*multicast_port)(void *ctx, const union addr *at);
 	/*
-	 * Send the run p to a multicast group through the port with this
-	 * number.
+	 * Send the run p to the multicast group `group` through port number
+	 * `port`.
 	 */
 	void (*send_multicast)(void *ctx, uint32_t port,
 	    const union addr *group, const struct post *p, uint64_t now_ns);
-	/*
-	 * Send the slot at the head of a port's queue, which left at when_ns.
-	 */
+	/* Send the slot s, which left the head of a port's queue at when_ns. */
 	void (*send_slot)(void *ctx, struct port *port, struct slot *s,
 	    uint64_t when_ns);
 	/*
-	 * Record that a slot is lost because its port goes down.  NULL: ports
-	 * never go down.
+	 * Record that the packet in slot s is lost because its port went down.
+	 * NULL: ports never go down.
 	 */
 	void (*lose_slot)(void *ctx, struct port *port, const struct slot *s);
-	/* Send the slots that have departed, before their memory is reused.
-	 * NULL: send_slot() sends at once. */
+	/*
+	 * Send the packets of slots that have departed, before the memory of
+	 * the slots is reused.  NULL: send_slot() sends packets at once.
+	 */
 	void (*flush_departed)(void *ctx);
 	/* Forward a received packet without queueing it.  NULL: drop it. */
 	void (*forward_packet)(void *ctx, struct packet *p, uint64_t now_ns);
-	/* Write the headers of the frame of p, because the plane will read
-	 * them.  NULL: they are always there. */
+	/*
+	 * Write the headers of the frame of p, because the plane will read
+	 * them.  NULL: frames always have their headers.
+	 */
 	void (*complete_frame)(void *ctx, const struct packet *p);
 	/*
-	 * Move the payload of p to writable memory.  NULL: it is already
+	 * Move the payload of p to writable memory.  NULL: payloads are always
 	 * writable.
 	 */
 	void (*make_writable)(void *ctx, struct packet *p);
 	/*
-	 * Return the time of a departure.  NULL: use the time at which it was
-	 * due.
+	 * Return the time of a departure that happens now.  NULL: use the time
+	 * at which the departure was due.
 	 */
 	uint64_t (*clock_ns)(void *ctx);
-	/* Schedule a port that was idle.  NULL: the plane schedules it. */
+	/*
+	 * Schedule the next departure of a port that was idle.  NULL: the plane
+	 * itself schedules departures.
+	 */
 	void (*schedule_port)(void *ctx, struct port *port);
 	/*
-	 * Return the port towards an address.  NULL: each host has its own
-	 * port.
+	 * Return the port towards address `to`.  NULL: the plane finds the port
+	 * with ports_find_port().
 	 */
 	struct port *(*find_port)(void *ctx, const union addr *to);
 };
 
 /* Counters of packets. */
 enum plane_count {
-	PLANE_PACKETS,		/* packets that arrived; each is also counted by
-				 * one of the next six counters */
+	PLANE_PACKETS,		/* packets that arrived; one of the next six
+				 * counters also counts each of them */
 	PLANE_TAKEN,		/* packets that the program or an Olaf queue
 				 * received */
 	PLANE_OWN,		/* packets that another run of the program
@@ -127,16 +137,17 @@ enum plane_count {
 	PLANE_REGULAR,		/* other traffic */
 	PLANE_PASSED,		/* packets between other hosts, which are
 				 * forwarded */
-	PLANE_IGNORED,		/* packets for the program that are not sound */
+	PLANE_IGNORED,		/* packets for the program that are not valid */
 	PLANE_NOT_ALLOWED,	/* packets for the program that --allow
 				 * excludes */
-	PLANE_OUT,		/* datagrams of the program sent without
-				 * queueing */
+	PLANE_OUT,		/* datagrams of the program that were sent
+				 * without queueing */
 	PLANE_TOO_LONG,		/* datagrams of the program that are too long */
-	PLANE_NO_PORT,		/* datagrams not sent because there was no
-				 * memory for a port */
-	PLANE_IN_LOST, PLANE_IN_DUPLICATED,	/* impaired by --impair on
-						 * arrival */
+	PLANE_NO_PORT,		/* datagrams that were not sent because there
+				 * was no memory for a port */
+	PLANE_IN_LOST, PLANE_IN_DUPLICATED,	/* arriving packets that
+						 * --impair lost; that it
+						 * duplicated */
 	PLANE_COUNTS
 };
 
@@ -144,7 +155,7 @@ enum plane_count {
 enum plane_control_count {
 	CONTROLS_TAKEN, CONTROLS_BAD, CONTROLS_BAD_MAC, CONTROLS_OLD_XID,
 	CONTROLS_REPEATED, CONTROLS_ACKS, CONTROLS_REFUSED,
-	CONTROLS_CHALLENGED,	/* answered with a challenge */
+	CONTROLS_CHALLENGED,	/* requests answered with a challenge */
 	CONTROLS_UNPROVED,	/* requests without a valid cookie that are not
 				 * answered */
 	CONTROLS_REPLAYED,	/* messages with a counter that is not new */
@@ -158,28 +169,29 @@ struct plane {
 	void *state;			/* owned; state of the program */
 	struct program_env env;
 	const struct plane_driver *driver;	/* borrowed */
-	void *ctx;			/* first argument of the driver's
-					 * functions */
+	void *ctx;			/* first argument of the functions of
+					 * the driver */
 	struct ports ports;
 	struct ports_conf ports_cf;
 	bool shaped;			/* packets may wait at some port */
 	bool merges;			/* some port has an Olaf queue */
-	bool has_departed;		/* slots departed since the last
+	bool has_departed;		/* slots have departed since the last
 					 * flush_departed() */
-	struct heap *heap;		/* owned; ports with departures, by
-					 * deadline */
+	struct heap *heap;		/* owned; the ports that have
+					 * departures, ordered by deadline */
 	size_t heap_ports, heap_room;
-	uint64_t port_due_ns;		/* deadline of the first of these
-					 * ports */
+	uint64_t port_due_ns;		/* deadline of the first port in the
+					 * heap */
 	bool has_deadlines;		/* the program has deadlines */
 	bool impaired;			/* in_impair has an effect */
 	struct impair in_impair;
 	struct channel_server channels;
 	struct channel_server_rules rules;
-	struct rate_limit rate_limit;	/* limit of answers to unauthenticated
+	struct rate_limit rate_limit;	/* limit on answers to unauthenticated
 					 * hosts */
 	uint64_t now_ns;		/* time of the last event */
-	uint64_t late_max_ns;		/* longest delay of a departure */
+	uint64_t late_max_ns;		/* longest time by which a departure was
+					 * late */
 	uint64_t n[PLANE_COUNTS];
 	uint64_t controls[CONTROLS_COUNTS];
 	uint64_t ignored[SOUNDNESS_VERDICTS];
@@ -187,8 +199,9 @@ struct plane {
 };
 
 /*
- * Initialise a plane.  It borrows cf, driver and ctx, which must outlive it.
- * Returns false if there is no memory.  Call plane_free() in either case.
+ * Initialise a plane.  The plane borrows cf, driver and ctx, which must outlive
+ * it.  Returns false if there is no memory.  The caller must call plane_free()
+ * in either case.
  */
 static inline bool plane_init(struct plane *pl, const struct plane_conf *cf,
     const struct plane_driver *driver, void *ctx);
@@ -197,18 +210,18 @@ static inline bool plane_init(struct plane *pl, const struct plane_conf *cf,
 static inline void plane_free(struct plane *pl);
 
 /*
- * Run in order every departure and deadline up to now_ns, then set the time to
- * now_ns.
+ * Run all departures and deadlines up to now_ns in order of time, then set the
+ * time to now_ns.
  */
 static inline void plane_advance(struct plane *pl, uint64_t now_ns);
 
 /* Send or queue everything that the program has posted. */
 static inline void plane_flush(struct plane *pl);
 
-/* Return when a queue or the program has its next deadline, or PLANE_NEVER. */
+/* Return the next deadline of a queue or of the program, or PLANE_NEVER. */
 static inline uint64_t plane_deadline_ns(const struct plane *pl);
 
-/* Return when the next packet leaves a queue, or PLANE_NEVER. */
+/* Return the time when the next packet leaves a queue, or PLANE_NEVER. */
 static inline uint64_t plane_port_deadline_ns(const struct plane *pl);
 
 /* Return the next deadline of the program, or PLANE_NEVER. */
@@ -219,28 +232,32 @@ static inline struct port *plane_find_port(struct plane *pl,
     const union addr *to);
 
 /*
- * Put an update into the queue of a port.  If the shape of the update does not
- * fit there, count it as ignored and return false.
+ * Put an update into the queue of a port.  If the update does not have the
+ * shape that the queue expects for its cluster, count the update as ignored and
+ * return false.
  */
 static inline bool plane_enqueue_update_at(struct plane *pl, struct port *port,
     const struct arrival *a, uint64_t now_ns);
 
-/* Return the port with the next departure, or NULL. */
+/* Return the port with the next departure, or NULL if nothing waits. */
 static inline struct port *plane_next_port(const struct plane *pl);
 
 /*
- * Send the head of the port with the next departure, unless the driver delays
- * it.
+ * Send the packet at the head of the port with the next departure.  If a merge
+ * has delayed this departure, only update the deadline of the port.
  */
 static inline void plane_send_next(struct plane *pl);
 
-/* Send the head of the queue of `port`, which departs at when_ns. */
+/*
+ * Send the packet at the head of the queue of `port`.  The packet leaves at
+ * when_ns.
+ */
 static inline void plane_send_head(struct plane *pl, struct port *port,
     uint64_t when_ns);
 
 /*
- * Implement program_env.count_ignored: count a packet as ignored and no longer
- * as taken.
+ * Implement program_env.count_ignored: count a packet, which was counted as
+ * taken, as ignored instead.
  */
 static inline void plane_count_ignored(void *plane, unsigned verdict);
 
@@ -257,8 +274,8 @@ static inline bool plane_stamp_port_status(struct port *port,
 static inline struct port *plane_only_update_port(const struct plane *pl);
 
 /*
- * Return what happened to the updates of a cluster at all ports.  PLANE_ALL
- * stands for all clusters.
+ * Return the counters of the updates of a cluster, summed over all ports.
+ * PLANE_ALL stands for all clusters.
  */
 static inline struct tally_cluster plane_sum_cluster(const struct plane *pl,
     uint32_t cluster);
@@ -270,7 +287,7 @@ static inline bool plane_should_prefetch(const struct plane *pl);
 
 /*
  * Prefetch the state of a cluster whose update may arrive soon.  This is a
- * separate function so that it costs nothing elsewhere.
+ * separate function so that callers that do not prefetch stay fast.
  */
 __attribute__((noinline,
     unused)) static void plane_prefetch_cluster(const struct plane *pl,
@@ -281,7 +298,10 @@ static inline void plane_count_queued(struct plane *pl);
 
 /* implementation */
 
-/* Send the slots that have departed, before their memory is reused. */
+/*
+ * Send the packets of slots that have departed, before the memory of the slots
+ * is reused.
+ */
 static inline void
 plane_flush_departed(struct plane *pl)
 {
@@ -299,7 +319,7 @@ plane_complete_frame(const struct plane *pl, const struct packet *p)
 		pl->driver->complete_frame(pl->ctx, p);
 }
 
-/* Free the memory that idle ports hold. */
+/* Free memory that idle ports use. */
 __attribute__((noinline, unused)) static void
 plane_trim_ports(struct plane *pl)
 {
@@ -345,7 +365,7 @@ plane_schedule_port(struct plane *pl, struct port *p)
 	pl->port_due_ns = heap_ns(&pl->heap[0]);
 }
 
-/* Put a packet other than an update into the queue of port p. */
+/* Put a packet that is not an update into the queue of port p. */
 static inline void
 plane_enqueue(struct plane *pl, struct port *p, const struct arrival *a)
 {
@@ -356,7 +376,7 @@ plane_enqueue(struct plane *pl, struct port *p, const struct arrival *a)
 		plane_schedule_port(pl, p);
 }
 
-/* Put each datagram of a post into the queue of a port. */
+/* Put each datagram of post p into the queue of `port`. */
 static inline void
 plane_enqueue_post(struct plane *pl, struct port *port,
     const struct slot_to *to, const struct post *p)
@@ -376,9 +396,10 @@ plane_enqueue_post(struct plane *pl, struct port *port,
 }
 
 /*
- * Queue post p towards `at`.  If the post is too long or there is no port, drop
- * and count it.  Returns false if the post need not wait.  In that case the
- * post is counted as sent, and the caller must send it.
+ * Put post p into the queue of the port towards address `at`.  If the datagrams
+ * of the post are too long or if there is no port, drop and count them.
+ * Returns false if the post need not wait.  In that case its datagrams are
+ * counted as sent, and the caller must send the post.
  */
 static inline bool
 plane_queue_or_drop(struct plane *pl, const union addr *at,
@@ -404,7 +425,9 @@ plane_queue_or_drop(struct plane *pl, const union addr *at,
 	return true;
 }
 
-/* Send a post to one address, at once or through the queue of its port. */
+/*
+ * Send a post to address `at`, either at once or through the queue of a port.
+ */
 static inline void
 plane_send_post(struct plane *pl, uint32_t socket, const union addr *at,
     const struct post *p)
@@ -419,8 +442,8 @@ plane_send_post(struct plane *pl, uint32_t socket, const union addr *at,
 }
 
 /*
- * Send a post as plane_send_post() does.  A control message gets the MAC that
- * the channel of its receiver requires.
+ * Send a post as plane_send_post() does.  If the post is a control message,
+ * first add the MAC that the channel of its receiver requires.
  */
 static inline void
 plane_send_with_mac(struct plane *pl, uint32_t socket, const union addr *at,
@@ -441,7 +464,7 @@ plane_send_with_mac(struct plane *pl, uint32_t socket, const union addr *at,
 	plane_send_post(pl, socket, at, p);
 }
 
-/* Can one copy of a post to a group reach several members? */
+/* Can the post p, which is for a group, be sent by multicast? */
 static inline bool
 plane_may_multicast(const struct plane *pl, const struct post *p)
 {
@@ -451,8 +474,9 @@ plane_may_multicast(const struct plane *pl, const struct post *p)
 }
 
 /*
- * Return the number of the port towards a member, and set *group to its
- * multicast group.  Returns PLANE_BEHIND if the member is in no group.
+ * Return the number of the port towards the member at address `at`, and set
+ * *group to its multicast group.  Returns PLANE_BEHIND if the member is in no
+ * group.
  */
 static inline uint32_t
 plane_multicast_port(
@@ -464,8 +488,8 @@ plane_multicast_port(
 }
 
 /*
- * Send a post to a multicast group through the port that leads to the member
- * `at`.
+ * Send a post to a multicast group through the port with number `behind`, which
+ * leads to the member at address `at`.
  */
 static inline void
 plane_send_multicast(struct plane *pl, uint32_t behind, const union addr *group,
@@ -500,14 +524,14 @@ plane_send_to_group(struct plane *pl, const struct post *p)
 			plane_send_with_mac(pl, PACKET_SOCKET_OWN, at, p);
 		} else if (members[k] > 1) {
 			plane_send_multicast(pl, k, group, at, p);
-			members[k] = 0;	/* the post was sent to all members at
-					 * this port */
+			members[k] = 0;	/* the post has reached all members
+					 * behind this port */
 		}
 	}
 }
 
 /*
- * Implement outbox_deliver: send a post to one address, to each member of a
+ * Implement outbox_deliver: send post p to one address, to each member of a
  * group, or to the parent.
  */
 static inline void
@@ -582,7 +606,10 @@ plane_enqueue_update(void *plane, uint32_t socket, const union addr *to,
 		pl->n[PLANE_NO_PORT]++;
 		return false;
 	}
-	/* Keep the frame, unless the update is sent to another destination. */
+	/*
+	 * Keep the whole frame, unless the update goes to a destination other
+	 * than that of the frame.
+	 */
 	if (p->data != NULL && (p->to == NULL || addr_same(p->to, to))) {
 		plane_complete_frame(pl, p);
 		a.bytes = p->data;
@@ -605,9 +632,9 @@ plane_enqueue_update(void *plane, uint32_t socket, const union addr *to,
 }
 
 /*
- * Implement program_env.learn_shape: record the shape at the port to which
- * updates are sent.  A switch with its own address knows that port before the
- * first update arrives.
+ * Implement program_env.learn_shape: record the shape at the port through which
+ * updates are sent to `from`.  A switch with its own address knows this port
+ * before the first update arrives.
  */
 static inline void
 plane_learn_shape(void *plane, const union addr *from, const struct packet *p,
@@ -690,8 +717,9 @@ plane_stamp_port_status(
 }
 
 /*
- * Implement program_env.stamp_status.  Use the queue towards `to` or, if no
- * update has ever been sent there, the only queue of updates.
+ * Implement program_env.stamp_status.  The status is that of the queue towards
+ * `to`.  If no update has ever been put into this queue and exactly one other
+ * queue has updates, use that queue.
  */
 static inline bool
 plane_stamp_status(void *plane, const union addr *to, struct update_status *s,
@@ -734,8 +762,8 @@ plane_sum_cluster(const struct plane *pl, uint32_t cluster)
 }
 
 /*
- * Implement program_env.put_cluster: count constituents by what happened to
- * them.
+ * Implement program_env.put_cluster: for each event, add the number of
+ * constituents to which it happened.
  */
 static inline void
 plane_put_cluster(void *plane, uint16_t cluster, struct counters *c)
@@ -819,8 +847,8 @@ plane_send_next(struct plane *pl)
 }
 
 /*
- * Run the departures and deadlines up to now_ns in order.  This is a separate
- * function so that plane_advance() is cheap when there are none.
+ * Run the departures and deadlines up to now_ns in order of time.  This is a
+ * separate function so that plane_advance() is fast if there are none.
  */
 __attribute__((noinline, unused)) static void
 plane_run_deadlines(struct plane *pl, uint64_t now_ns)
@@ -870,7 +898,7 @@ plane_member_count(const void *plane)
 	return pl->program->member_count(pl->state);
 }
 
-/* Set up the authentication of requests according to `place`. */
+/* Initialise the authentication of requests with the settings in `place`. */
 static inline void
 plane_init_channels(struct plane *pl, const struct program_place *place)
 {

@@ -2,17 +2,19 @@
  * ports.h - the ports of a switch, and the hosts behind each port
  *
  * Each remote host has its own port.  On loopback all processes have the same
- * address, so there each pair of address and UDP port counts as a host.  A rule
- * gives a host other settings, or puts all hosts of a prefix behind one port:
+ * address, so each pair of a loopback address and a UDP port counts as a host.
+ * A rule gives one host its own settings, or puts all hosts of a prefix behind
+ * one port:
  *
  * 	10.0.0.7:rate=20Mbit,queue=olaf		one host
  * 	10.0.1.0/24:rate=1G			a port for all of them
  *
- * If several rules match a host, the longest prefix wins.  A port is created
- * when it is first used.  Untrusted hosts can cause any number of ports, so
- * memory is limited.  When the limit is reached, a new host gets the port of an
- * idle host, which is forgotten.  If no host is idle, the new host is refused.
- * A struct ports owns its ports; ports_free() frees them.
+ * If several rules match a host, the rule with the longest prefix applies.  A
+ * port is created when it is first used.  Untrusted hosts can cause the
+ * creation of any number of ports, so their memory is limited.  When the limit
+ * is reached, the switch forgets an idle host and gives its port to the new
+ * host.  If no host is idle, the new host gets no port.  A struct ports owns
+ * its ports; ports_free() frees them.
  */
 #ifndef INNET_SWITCH_PORTS_H
 #define INNET_SWITCH_PORTS_H
@@ -30,23 +32,25 @@
 
 enum {
 	PORTS_RULES_MAX = 64, PORTS_NONE = UINT32_MAX,
-	PORTS_TRIES = 64,		/* hosts that are checked to find an
-					 * idle one */
-	PORTS_TIGHT_BYTES = 65536,	/* when less is left, idle ports free
-					 * memory */
-	/* Default number of slots of Olaf queues: as in the paper, where each
-	 * update fits into one frame.  In the path an update needs a slot for
-	 * each frame. */
+	PORTS_TRIES = 64,		/* maximum number of hosts that are
+					 * checked to find an idle one */
+	PORTS_TIGHT_BYTES = 65536,	/* if less memory is left, idle ports
+					 * free memory */
+	/*
+	 * The default number of slots of Olaf queues.  It is 8 as in the paper,
+	 * where each update fits into one frame.  For a switch in the path it
+	 * is 1,024, because an update needs a slot for each of its frames.
+	 */
 	PORTS_SLOTS = 8, PORTS_SLOTS_IN_PATH = 1024
 };
 
 #define PORTS_RATE_MAX 1000000000000000u
 
 struct ports_rule {
-	union addr at;			/* prefix, or address and port of a
-					 * host */
+	union addr at;			/* prefix of the hosts, or address and
+					 * port of one host */
 	uint8_t bits;			/* length of the prefix */
-	bool shares;			/* one port for all matching hosts */
+	bool shares;			/* all matching hosts share one port */
 	bool has_rate, has_slots, has_queue;
 	struct port_conf conf;
 	uint32_t port;			/* index of the shared port once it
@@ -57,42 +61,45 @@ struct ports_conf {
 	struct port_conf all;
 	struct ports_rule rule[PORTS_RULES_MAX];
 	uint32_t rules;
-	bool shaped;			/* a port has a rate that is not in the
-					 * rules */
-	uint64_t memory_bytes;		/* limit for the ports of hosts and
-					 * their queues; 0: none */
+	bool shaped;			/* some port has a rate that is given
+					 * neither in `all` nor in a rule */
+	uint64_t memory_bytes;		/* limit on the memory of the ports of
+					 * hosts and their queues; 0: no
+					 * limit */
 	struct hashmap_multiplier hash_seed;	/* seed of maps that untrusted
 						 * hosts fill */
 };
 
 struct ports_place {
-	union addr host;		/* family 0: forgotten host */
-	uint32_t port, next;		/* index of the port; next place with
-					 * the same key */
-	bool shares;			/* other hosts use the port too */
+	union addr host;		/* the host; family 0: it was
+					 * forgotten */
+	uint32_t port, next;		/* index of the port; index of the next
+					 * place with the same key */
+	bool shares;			/* other hosts may use the port too */
 };
 
 struct ports {
-	struct ports_conf *cf;		/* borrowed; ports of rules are stored
-					 * in it */
+	struct ports_conf *cf;		/* borrowed; the ports that rules share
+					 * are recorded in it */
 	struct port **port;
 	uint32_t n, room;
 	struct ports_place *place;
 	uint32_t places, places_room;
-	struct hashmap by_host;		/* map from addr_key() to the first
-					 * place */
-	uint32_t last;			/* place used last; PORTS_NONE */
+	struct hashmap by_host;		/* maps the addr_key() of a host to the
+					 * index of its first place */
+	uint32_t last;			/* index of the place used last, or
+					 * PORTS_NONE */
 	struct slots_budget budget;
-	uint32_t hand;			/* place to check next when an idle host
-					 * is needed */
+	uint32_t hand;			/* index of the place to check next when
+					 * an idle host is needed */
 };
 
 /* Parse the rule s and add it to cf.  Returns NULL or an error message. */
 static inline const char *ports_add_rule(struct ports_conf *cf, const char *s);
 
 /*
- * For each rule, fill in the settings that the rule does not change.  Call this
- * after the last rule.
+ * Fill in the settings that the rules do not give from cf->all.  Call this
+ * function after the last rule.
  */
 static inline void ports_complete_rules(struct ports_conf *cf);
 
@@ -115,8 +122,8 @@ static inline void ports_free(struct ports *s);
 static inline union addr ports_host(const union addr *a);
 
 /*
- * Return the port towards an address, and create it if necessary.  Returns NULL
- * if there is no memory.
+ * Return the port towards address `to`, and create it if necessary.  Returns
+ * NULL if there is no memory.
  */
 static inline struct port *ports_find_port(struct ports *s,
     const union addr *to);
@@ -133,8 +140,9 @@ static inline struct ports_rule *ports_find_rule(const struct ports *s,
     const union addr *host);
 
 /*
- * Return the memory that a host with its own port (settings cf) needs.  If cf
- * is NULL, the host uses a shared port.
+ * Return the memory, in bytes, that a host needs if it has its own port with
+ * the settings cf. If cf is NULL, return the memory for a host that uses a
+ * shared port.
  */
 static inline uint64_t ports_host_bytes(const struct port_conf *cf);
 
@@ -185,7 +193,10 @@ ports_host(const union addr *a)
 	return h;
 }
 
-/* Set one "key=value" of a rule.  Returns NULL or an error message. */
+/*
+ * Set one setting of a rule, which was given as "key=value".  Returns NULL or
+ * an error message.
+ */
 static inline const char *
 ports_set_rule(struct ports_rule *r, const char *key, const char *value)
 {
@@ -211,8 +222,8 @@ ports_set_rule(struct ports_rule *r, const char *key, const char *value)
 }
 
 /*
- * Return the settings in rule s, which begin after its last colon before a '='.
- * Returns NULL if the rule has no settings.
+ * Return a pointer to the last colon before the first '=' in rule s, after
+ * which the settings begin.  Returns NULL if the rule has no settings.
  */
 static inline const char *
 ports_find_settings(const char *s)
@@ -240,7 +251,8 @@ ports_parse_prefix(struct ports_rule *r, char *name)
 	if (slash != NULL)
 		*slash = '\0';
 	if (strchr(name, '.') == NULL && strchr(name, '[') == NULL &&
-	    strchr(name, ':') != NULL) {	/* IPv6 is not changed */
+	    strchr(name, ':') != NULL) {	/* an IPv6 address without
+						 * brackets */
 		char whole[ADDR_NAME_BYTES];
 
 		if (snprintf(whole, sizeof(whole), "[%s]", name) >=
@@ -384,7 +396,7 @@ ports_host_bytes(const struct port_conf *cf)
 	    (cf->slots + slots) * sizeof(struct slot);
 }
 
-/* Forget the host at place k, unless it is forgotten already. */
+/* Forget the host at place k, unless it was already forgotten. */
 static inline void
 ports_forget_host(struct ports *s, uint32_t k)
 {
@@ -438,9 +450,10 @@ ports_is_idle(const struct ports *s, uint32_t k)
 }
 
 /*
- * Forget a host and return its place.  If cf is not NULL, the host must be idle
- * and its port gets the settings cf.  Returns PORTS_NONE if there is no such
- * host.
+ * Forget a host so that a new host can use its place, and return the index of
+ * this place.  If cf is NULL, the host must use a shared port.  Otherwise the
+ * host must be idle, and its port gets the settings cf. Returns PORTS_NONE if
+ * no such host is found.
  */
 static inline uint32_t
 ports_reuse_place(struct ports *s, const struct port_conf *cf)
@@ -478,8 +491,8 @@ ports_trim_idle(struct ports *s)
 }
 
 /*
- * Add a place, with the port of rule r or a new port.  Returns PORTS_NONE if
- * there is no memory.
+ * Add a place with the shared port of rule r, if it exists, or with a new port.
+ * Returns the index of the place, or PORTS_NONE if there is no memory.
  */
 static inline uint32_t
 ports_add_place(struct ports *s, struct ports_rule *r,
@@ -506,7 +519,8 @@ ports_add_place(struct ports *s, struct ports_rule *r,
 }
 
 /*
- * Add a host and return its place.  Returns PORTS_NONE if there is no memory.
+ * Add a host and return the index of its place.  Returns PORTS_NONE if there is
+ * no memory.
  */
 static inline uint32_t
 ports_add_host(struct ports *s, const union addr *host)
@@ -534,7 +548,7 @@ ports_add_host(struct ports *s, const union addr *host)
 	return k;
 }
 
-/* Is the address `to` on `host`, a result of ports_host()? */
+/* Does address `to` belong to `host`, which ports_host() has returned? */
 static inline bool
 ports_is_on(const union addr *to, const union addr *host)
 {
@@ -548,8 +562,9 @@ ports_is_on(const union addr *to, const union addr *host)
 }
 
 /*
- * Find the port of a host other than the last one used.  This is a separate
- * function so that the rest of ports_find_port() can be inlined.
+ * Find the port towards address `to` if its host is not the host used last.
+ * This is a separate function so that the rest of ports_find_port() can be
+ * inlined.
  */
 __attribute__((noinline, unused)) static struct port *
 ports_search_host(struct ports *s, const union addr *to)

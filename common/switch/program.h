@@ -1,18 +1,20 @@
 /*
- * program.h - the contract of programs: the part of a switch that computes
+ * program.h - the interface between a switch and its program, which does the
+ * computing
  *
- * A program receives packets with a time, keeps state, sends packets and says
- * when it must be called again.  It answers control requests, counts its
- * packets by reason and plans its memory.  A program reads no clock, touches
- * no socket and knows no driver: traces, sockets, network interfaces and the
- * simulator all reach it through the data plane (plane.h).
+ * A program receives packets with the time of each, keeps state, sends packets
+ * and says when it must be called again.  It answers control requests, counts
+ * packets by what happened to them and plans its memory.  A program reads no
+ * clock, touches no socket and knows no driver: traces, sockets, network
+ * interfaces and the simulator all reach it through the data plane (plane.h).
  *
- * A program is a folder in common/ with its rules, a program.h that fills in
- * one struct program, and a row in switch/programs.h.
+ * A program consists of a folder in common/ that contains its rules, a file
+ * program.h in this folder that fills in one struct program, and a row in
+ * switch/programs.h.
  *
  * A program posts its datagrams to an outbox (outbox.h).  It returns received
  * packets to the plane: env->enqueue_update() puts an update into the queue of
- * the port towards an address, and env->forward_packet() sends a packet on
+ * the port towards an address, and env->forward_packet() forwards a packet
  * without queueing it.
  */
 #ifndef INNET_SWITCH_PROGRAM_H
@@ -36,46 +38,51 @@ enum { PACKET_SOCKET_OWN = 0 };	/* number of the socket with the switch's own
 
 /*
  * A packet that a driver passes to the plane and the plane passes to the
- * program.  All fields are borrowed for the call; the bytes are borrowed until
- * the plane is flushed.  With sockets there is only the payload of a datagram.
- * In traces and on interfaces the payload is in a frame, and a queue keeps the
- * whole frame.  In the simulator an update has no bytes at all.
+ * program.  All pointers are borrowed for the duration of the call; the bytes
+ * are borrowed until the plane is flushed.  A packet from a socket is only the
+ * payload of a datagram.  In traces and on interfaces the payload is part of a
+ * frame, and a queue keeps the whole frame.  In the simulator an update has no
+ * bytes at all.
  *
  * The order of the fields is chosen for speed.  The fields that are set for
- * every packet come first, then the fields that are 0 unless there is a frame,
- * in whole words.  If a value were written in overlapping parts, the processor
- * could not read it back at once.
+ * every packet come first.  The fields that are 0 unless there is a frame
+ * follow in whole words.  This is because the processor cannot quickly read
+ * back a value that was written in overlapping parts.
  */
 struct packet {
-	const union addr *from, *to;	/* the port is 0 if there is none */
-	uint8_t *payload;		/* of the datagram */
-	uint32_t bytes;			/* of the payload */
-	uint32_t wire_bytes;		/* bytes of its frame on a link */
+	const union addr *from, *to;	/* source and destination; the port is 0
+					 * if there is none */
+	uint8_t *payload;		/* payload of the datagram */
+	uint32_t bytes;			/* length of the payload */
+	uint32_t wire_bytes;		/* length of the packet's frame on a
+					 * link, in bytes */
 	uint8_t tos;
 	uint32_t socket;		/* number of the socket that received
-					 * it, or in a trace the socket of its
-					 * port */
+					 * the packet; in a trace, of the socket
+					 * to whose port it was sent */
 	const struct update *update;	/* the parsed update, or NULL */
 
 	/* the fields of the frame: */
-	const struct frame *frame;	/* offsets of its parts; NULL: no
-					 * frame */
-	uint8_t *data;			/* Ethernet frame, as received */
-	uint64_t vlan;			/* its VLAN (frame_vlan()); 0: none */
+	const struct frame *frame;	/* offsets of the parts of the frame;
+					 * NULL: no frame */
+	uint8_t *data;			/* the Ethernet frame as received */
+	uint64_t vlan;			/* VLAN of the frame (frame_vlan()); 0:
+					 * none */
 	enum frame_is is;
 	enum frame_sums sums;		/* checksums on arrival, if they were
 					 * checked */
-	uint32_t have, len;		/* bytes present; bytes before
-					 * truncation */
-	bool changed;			/* the payload was changed, so checksums
-					 * must be computed */
+	uint32_t have, len;		/* number of bytes present; length of
+					 * the frame before truncation */
+	bool changed;			/* the payload was changed, so the
+					 * checksum must be computed again */
 	bool bare;			/* an update in the paper's format */
-	uint16_t cluster;		/* cluster of that update */
+	uint16_t cluster;		/* cluster of the update if `bare` is
+					 * set */
 };
 
 #define PROGRAM_NEVER UINT64_MAX
 
-struct slot;			/* a slot of a queue: common/queue/slots.h */
+struct slot;			/* a slot of a queue (common/queue/slots.h) */
 struct key;			/* common/auth/key.h */
 struct rate_limit;		/* common/auth/rate-limit.h */
 
@@ -83,11 +90,12 @@ struct rate_limit;		/* common/auth/rate-limit.h */
 enum packet_class {
 	PACKET_REGULAR,		/* other traffic, which the plane forwards */
 	PACKET_FOR_PROGRAM,	/* for the program, which receives it if it is
-				 * sound */
-	PACKET_FROM_PROGRAM,	/* sent by a captured run of the program; the
-				 * plane drops it */
-	PACKET_BETWEEN_OTHERS	/* of the program's protocol, but neither from
-				 * nor to this switch; the plane forwards it */
+				 * valid */
+	PACKET_FROM_PROGRAM,	/* sent by another run of the program whose
+				 * traffic was captured; the plane drops it */
+	PACKET_BETWEEN_OTHERS	/* uses the program's protocol but is neither
+				 * from nor to this switch; the plane forwards
+				 * it */
 };
 
 /* The settings of the switch that all programs share. */
@@ -96,30 +104,34 @@ struct program_place {
 	union addr parent;	/* address of the parent switch or server;
 				 * family 0: none */
 	bool live;		/* the driver knows which socket received a
-				 * packet; in a trace the ports show it */
-	bool in_path;		/* live on interfaces: packets between other
-				 * hosts arrive too, and unsound ones are
-				 * forwarded */
-	bool replayed;		/* a trace: the peers answered another run */
+				 * packet; in a trace the UDP port shows which
+				 * socket it was */
+	bool in_path;		/* the switch is live on interfaces: packets
+				 * between other hosts arrive too, and invalid
+				 * packets are forwarded */
+	bool replayed;		/* the input is a trace, so the packets of the
+				 * peers are answers to another run */
 	/*
-	 * first multicast group; the port of a job's group is its port plus the
-	 * job's number.  Family 0: results are not sent by multicast
+	 * The first multicast group.  The port of a job's group is the port of
+	 * this address plus the number of the job.  Family 0: results are not
+	 * sent by multicast.
 	 */
 	union addr group;
 	uint32_t xid;		/* xid of the switch's first request */
 	const struct key *key;	/* key of control messages; NULL: none */
-	const struct key *command_key;	/* key of commands; NULL: the same as
-					 * key */
+	const struct key *command_key;	/* key of commands; NULL: commands use
+					 * `key` */
 	struct hashmap_multiplier hash_seed;	/* seed of maps that untrusted
 						 * hosts fill */
-	bool quotas;		/* limit the resources of each host: quota.h */
-	bool tagged;		/* data carries tags: --auth all */
+	bool quotas;		/* limit the resources of each host (quota.h) */
+	bool tagged;		/* data packets carry tags (--auth all) */
 	bool needs_cookie;	/* requests from other hosts need a cookie */
 	bool secret_known;	/* the user gave the secret; otherwise a live
 				 * switch chooses it at random */
 	uint8_t secret[32];
-	uint64_t memory_bytes;	/* limit of memory allocated later; 0: none */
-	bool dry_run;		/* only report the memory needed */
+	uint64_t memory_bytes;	/* limit on the memory that is allocated later;
+				 * 0: no limit */
+	bool dry_run;		/* only report how much memory is needed */
 };
 
 /* The functions of the plane that its program may call. */
@@ -128,16 +140,19 @@ struct program_env {
 	const struct program_place *place;
 	struct outbox *out;
 	/*
-	 * Put the update u of packet p into the queue of the port towards `to`.
-	 * The update will leave through `socket`.  Returns false if the update
-	 * is not segmented like the other updates of its cluster, or if there
-	 * is no such port.
+	 * Put the update u of packet p into the queue of the port towards
+	 * address `to`.  The update will leave through socket `socket`.
+	 * Returns false if the update is not segmented like the other updates
+	 * of its cluster, or if there is no such port.
 	 */
 	bool (*enqueue_update)(void *plane, uint32_t socket,
 	    const union addr *to, const struct packet *p,
 	    const struct update *u, uint64_t now_ns);
-	/* Learn from a model in packet p, which came from `from`, how the
-	 * updates of its cluster to that address are segmented. */
+	/*
+	 * Learn from the model in packet p how updates of the same cluster that
+	 * are sent to address `from` are segmented.  The model came from this
+	 * address.
+	 */
 	void (*learn_shape)(void *plane, const union addr *from,
 	    const struct packet *p, const struct update *model,
 	    uint64_t now_ns);
@@ -150,14 +165,16 @@ struct program_env {
 	 * Returns whether the status has changed. */
 	bool (*stamp_status)(void *plane, const union addr *to,
 	    struct update_status *status, uint64_t now_ns);
-	/* Limits the answers to unauthenticated hosts. */
+	/* limit on the answers to unauthenticated hosts */
 	struct rate_limit *rate_limit;
 	/*
 	 * Count a received packet as ignored, with a verdict of soundness.h as
 	 * the reason.
 	 */
 	void (*count_ignored)(void *plane, unsigned verdict);
-	/* Add to c the counters of the cluster's updates at all ports. */
+	/*
+	 * Add the counters of a cluster's updates, summed over all ports, to c.
+	 */
 	void (*put_cluster)(void *plane, uint16_t cluster,
 	    struct counters *c);
 };
@@ -165,9 +182,9 @@ struct program_env {
 /* One part of the memory that a switch plans to use. */
 struct memory_part {
 	const char *name;	/* name of the part: a plural noun */
-	uint64_t number, bytes;	/* number of items; bytes of all of them
-				 * together */
-	bool grows;		/* allocated later, as members join */
+	uint64_t number, bytes;	/* number of items; total size of all items */
+	bool grows;		/* the memory is allocated later, as members
+				 * join */
 };
 
 enum { MEMORY_PARTS = 8 };
@@ -190,41 +207,52 @@ struct program {
 	const char *about;	/* description in a few words, for --help */
 	/* Return the UDP port to use if the user gives none. */
 	uint16_t (*default_port)(const void *conf);
-	const char *trace_address;	/* address of the switch in a trace; or
-					 * NULL */
-	uint8_t tos;		/* ToS byte of most packets that it sends */
-	/* Return the length of the datagram that starts at p.  NULL: the
-	 * codepoints of the program's packets give the length. */
+	const char *trace_address;	/* default address of the switch in a
+					 * trace, or NULL */
+	uint8_t tos;		/* ToS byte of most packets that the program
+				 * sends */
+	/*
+	 * Return the length of the datagram that starts at p.  NULL: the length
+	 * follows from the codepoints of the program's packets.
+	 */
 	uint32_t (*datagram_bytes)(const uint8_t *p, size_t have);
 
 	/* the defaults of ports */
-	uint64_t rate_bps;	/* 0: packets leave at once */
+	uint64_t rate_bps;	/* default rate; 0: packets leave at once */
 	bool merges_updates;	/* ports use the Olaf queue */
 	bool bypasses_queues;	/* posts are not queued at ports */
-	bool supports_tags;	/* its data can carry tags, so --auth all is
+	bool supports_tags;	/* data packets can carry tags, so --auth all is
 				 * allowed */
 	bool ignores_key;	/* none of its packets can be authenticated */
 
-	/* the settings: a block of conf_bytes bytes, zeroed, and the options */
+	/*
+	 * the settings, which are a zeroed block of conf_bytes bytes, and the
+	 * options that fill it
+	 */
 	size_t conf_bytes;
 	const struct opt *options;
 	void (*set_defaults)(void *conf);
 	/*
-	 * Set the option with character `option` to arg.  Returns NULL or an
-	 * error message.
+	 * Set the option with code `option` to `arg`.  Returns NULL or an error
+	 * message.
 	 */
 	const char *(*set_option)(void *conf, int option, const char *arg);
-	/* Check the settings together after all of them are set, and adapt them
-	 * to place.  Returns NULL or an error message. */
+	/*
+	 * Check the settings together after all options are set, and adapt them
+	 * to `place`.  Returns NULL or an error message.
+	 */
 	const char *(*check_settings)(void *conf,
 	    struct program_place *place);
 	/* Free the memory that the settings own. */
 	void (*free_settings)(void *conf);
-	/* List the memory that the program plans to use in parts, which has
-	 * room for MEMORY_PARTS entries.  Returns the number of entries. */
+	/*
+	 * List the memory that the program plans to use.  The list is written
+	 * to `parts`, which has room for MEMORY_PARTS entries.  Returns the
+	 * number of entries.
+	 */
 	size_t (*plan_memory)(const void *conf, struct memory_part *parts);
 
-	/* the state: a block of state_bytes bytes, zeroed */
+	/* the state, which is a zeroed block of state_bytes bytes */
 	size_t state_bytes;
 	/* Initialise the state.  Returns false if there is no memory. */
 	bool (*init_state)(void *state, const void *conf,
@@ -236,58 +264,88 @@ struct program {
 	enum packet_class (*classify)(void *state, struct packet *p);
 	/* Process a packet of class PACKET_FOR_PROGRAM. */
 	void (*receive)(void *state, struct packet *p, uint64_t now_ns);
-	/* Return when on_deadline must be called next, or PROGRAM_NEVER. */
+	/*
+	 * Return the time when on_deadline() must be called next, or
+	 * PROGRAM_NEVER.
+	 */
 	uint64_t (*deadline_ns)(const void *state);
 	bool deadline_needs_tags;	/* without tags the program has no
-					 * deadline */
+					 * deadlines */
 	/* Do the work that is due by now_ns. */
 	void (*on_deadline)(void *state, uint64_t now_ns);
-	/* Return the next address to which a post to the group is sent, and
-	 * advance *next, which starts at 0.  Returns NULL at the end. */
+	/*
+	 * Return the next address to which a post to the group is sent, and
+	 * advance *next, which must be 0 at first.  Returns NULL after the last
+	 * address.
+	 */
 	const union addr *(*each_member)(const void *state, uint32_t group,
 	    uint32_t *next, uint64_t now_ns);
-	/* Return the multicast group that delivers results to the member at
-	 * `at`, or NULL. */
+	/*
+	 * Return the multicast group that delivers results to the member with
+	 * address `at`, or NULL.
+	 */
 	const union addr *(*multicast_group)(
 	    const void *state, const union addr *at);
-	/* Return the address to which a group's post to the parent is sent, and
-	 * set *socket to the socket that sends it.  Returns NULL if the post
-	 * must be dropped. */
+	/*
+	 * Return the address to which a post of the group to the parent is
+	 * sent, and set *socket to the socket that sends the post.  Returns
+	 * NULL if the post must be dropped.
+	 */
 	const union addr *(*parent_address)(const void *state,
 	    uint32_t group, uint32_t *socket);
-	/* Does the program have packets to send when the driver has room? */
+	/*
+	 * Does the program have a backlog, that is, packets to send as soon as
+	 * the driver has room?
+	 */
 	bool (*has_backlog)(const void *state);
-	/* Post some of these packets.  Returns whether any were posted. */
+	/*
+	 * Post some packets of the backlog.  Returns whether any were posted.
+	 */
 	bool (*send_backlog)(void *state);
-	/* Is this socket, which is not PACKET_SOCKET_OWN, still needed? */
+	/*
+	 * Is the socket with number `socket` still needed?  It is not
+	 * PACKET_SOCKET_OWN.
+	 */
 	bool (*needs_socket)(const void *state, uint32_t socket);
-	/* Set *a to the address that a socket has in a trace. */
+	/*
+	 * Set *a to the address that the socket with number `socket` has in a
+	 * trace.
+	 */
 	void (*socket_address)(const void *state, uint32_t socket,
 	    union addr *a);
 	/* Replace the tag of an update that leaves its queue. */
 	void (*retag_update)(void *state, struct slot *s, uint64_t now_ns);
 
 	/* functions for the control plane */
-	/* Is `at` the address of a member of the job (-1: of any job)?  NULL:
-	 * the program has no members. */
+	/*
+	 * Is `at` the address of a member of job `job`, or of any job if `job`
+	 * is -1?  NULL: the program has no members.
+	 */
 	bool (*is_member)(const void *state, const union addr *at,
 	    int32_t job);
-	/* Return the number of addresses of members. */
+	/* Return the number of different addresses of members. */
 	uint32_t (*member_count)(const void *state);
 	/* Record that a valid message from `from` has arrived. */
 	void (*peer_alive)(void *state, const union addr *from,
 	    uint64_t now_ns);
-	/* Do not count the span_ns before now_ns as silence of the peers,
-	 * because the switch itself was not running then. */
+	/*
+	 * Do not count the last span_ns before now_ns as silence of the peers,
+	 * because the switch itself did not run during this time.
+	 */
 	void (*stalled)(void *state, uint64_t span_ns, uint64_t now_ns);
 	/* Process a control message from env->place->parent. */
 	void (*parent_message)(void *state, const uint8_t *p, size_t len,
 	    uint64_t now_ns);
-	/* Execute request c of `from`, and fill in the Ack. */
+	/*
+	 * Execute request c, which came from address `from`, and fill in its
+	 * Ack.
+	 */
 	enum program_reply (*handle_request)(void *state,
 	    const union addr *from, const struct control *c,
 	    struct control_ack *a, uint64_t now_ns);
-	/* Add all jobs to c, each as a group of a list. */
+	/*
+	 * Add each job to c, as a group of the list that the caller has begun.
+	 */
 	void (*list_jobs)(const void *state, struct counters *c,
 	    uint64_t now_ns);
 	/*
@@ -296,8 +354,11 @@ struct program {
 	 */
 	bool (*list_members)(const void *state, uint16_t job,
 	    struct counters *c, uint64_t now_ns);
-	/* Add the counters, or the gauges, of a job (-1: of the switch) to c.
-	 * Returns false if the job does not exist. */
+	/*
+	 * Add the counters of a job or, if `gauges` is set, its gauges to c.
+	 * If `job` is -1, add those of the whole switch.  Returns false if the
+	 * job does not exist.
+	 */
 	bool (*put_counters)(const void *state, int32_t job, bool gauges,
 	    struct counters *c, uint64_t now_ns);
 
@@ -305,17 +366,18 @@ struct program {
 	/* Add all counters to a report. */
 	void (*put_report)(const void *state, struct counters *c);
 	/*
-	 * Add the most important counters to the line that is printed at the
-	 * end.
+	 * Add the most important counters to the summary line at the end of the
+	 * run.
 	 */
 	void (*put_summary)(const void *state, struct counters *line);
 	/*
-	 * Add some counters to the line that is printed while the switch runs.
+	 * Add some counters to the progress line that is printed while the
+	 * switch runs.
 	 */
 	void (*put_progress)(const void *state, struct counters *line);
 	/*
-	 * Describe a lasting problem in text and return text.  Returns NULL if
-	 * there is no such problem.
+	 * Write a description of a lasting problem to `text` and return `text`.
+	 * Returns NULL if there is no such problem.
 	 */
 	const char *(*describe_problem)(void *state, char *text, size_t room,
 	    uint64_t now_ns);
@@ -323,7 +385,10 @@ struct program {
 	 * Do the program's counters add up?  NULL: there is nothing to check.
 	 */
 	bool (*counters_add_up)(const void *state);
-	/* Must the user be told if `at` is unreachable?  NULL: no. */
+	/*
+	 * Must the user be told if address `at` is unreachable?  NULL: no
+	 * address matters.
+	 */
 	bool (*depends_on)(const void *state, const union addr *at);
 };
 

@@ -1,19 +1,21 @@
 /*
- * receive.h - packets that arrive at a switch: classification and requests
+ * receive.h - classify the packets that arrive at a switch, and answer control
+ * requests
  *
  * Each arriving packet is counted in exactly one class (enum packet_class in
  * program.h).  A packet is for the program, from another run of the program,
- * between other hosts, or regular traffic.  A packet for the program must be
- * sound.
+ * between other hosts, or regular traffic.  The program receives only packets
+ * that are valid (soundness.h).
  *
  * This file processes control messages to the switch's own address, whatever
  * the program is.  A client must prove that it receives packets sent to its
  * address.  If the switch has a key, the client must also prove that it knows
- * the key (auth/channel-server.h).  Otherwise the switch challenges it, or does
- * not answer.  A request is executed once.  A repeated request gets the same
- * Ack again, and an older request is dropped (iSwitch, section 3.4, Table 2;
- * innet-wire(5)).  Jobs, Members and Stats are answered here, page by page;
- * every other request is passed to the program.
+ * the key (auth/channel-server.h).  If a client does not prove this, the switch
+ * sends a challenge or does not answer.  A request is executed once.  A
+ * repeated request gets the same Ack again, and a request older than the last
+ * one is dropped (iSwitch, section 3.4, Table 2; innet-wire(5)).  This file
+ * answers Jobs, Members and Stats page by page, and passes all other requests
+ * to the program.
  */
 #ifndef INNET_SWITCH_RECEIVE_H
 #define INNET_SWITCH_RECEIVE_H
@@ -31,9 +33,9 @@
 
 /*
  * Receive packet p now.  The driver must have called plane_advance().  If
- * packets may wait at ports, the posts of the program are sent at once.
- * Otherwise the driver must call plane_flush() before the bytes of the packet
- * change.
+ * packets may wait at ports, this function also flushes the posts of the
+ * program.  Otherwise the driver must call plane_flush() before the bytes of
+ * the packet change.
  */
 static inline void plane_receive(struct plane *pl, struct packet *p);
 
@@ -44,19 +46,20 @@ static inline void plane_receive(struct plane *pl, struct packet *p);
 static inline void plane_receive_impaired(struct plane *pl, struct packet *p);
 
 /*
- * Return how many copies of an arriving packet --impair lets through: 0, 1 or
- * 2.  Delays are ignored.
+ * Decide at random, according to --impair, how many copies of an arriving
+ * packet the switch receives: 0, 1 or 2.  Delays are ignored.
  */
 static inline int plane_draw_copies(struct plane *pl);
 
-/* Forward a regular frame, with or without queueing it at its port. */
+/* Forward a regular frame, at once or through the queue of its port. */
 static inline void plane_forward_regular(struct plane *pl, struct packet *p);
 
 /* implementation */
 
 /*
- * Return the text that a request asks for.  The caller must free it.  Returns
- * NULL if there is no memory or if the job is unknown (then *known is cleared).
+ * Return the text that request c asks for; the caller must free it.  Returns
+ * NULL if there is no memory or if the job is unknown.  *known is set to
+ * whether the job is known.
  */
 static inline char *
 plane_make_text(struct plane *pl, const struct control *c, bool *known,
@@ -95,8 +98,8 @@ plane_make_text(struct plane *pl, const struct control *c, bool *known,
 }
 
 /*
- * Put a page of a text into the Ack.  The text is made when page 0 is requested
- * and kept for the other pages.
+ * Put the requested page of a text into the Ack.  The text is created when page
+ * 0 is requested, and kept for requests of the other pages.
  */
 static inline void
 plane_answer_page(struct plane *pl, struct channel_server_row *r,
@@ -130,8 +133,8 @@ plane_answer_page(struct plane *pl, struct channel_server_row *r,
 }
 
 /*
- * Send the Ack of c from the address to which c was sent, and keep it in r for
- * repeated requests.
+ * Send the Ack of request c from the address to which c was sent, and store the
+ * Ack in r in case the request is repeated.
  */
 static inline void
 plane_send_ack(struct plane *pl, const struct packet *p,
@@ -142,16 +145,18 @@ plane_send_ack(struct plane *pl, const struct packet *p,
 	const uint32_t len = (uint32_t)(control_put_ack(control_put(msg,
 	    CONTROL_ACK, c->job, c->xid), a) - msg);
 
-	if (a->status != CONTROL_NO_PARENT)	/* otherwise the client will
-						 * retry */
+	if (a->status != CONTROL_NO_PARENT)	/* after this status the client
+						 * retries, so the Ack is not
+						 * stored */
 		channel_server_keep_ack(r, c->xid, msg, len);
 	outbox_copy_from(&pl->out, p->to, p->from, CONTROL_TOS, msg, len);
 }
 
 /*
- * Send an Ack without a MAC that contains the status and, if it is not NULL, a
- * cookie.  Returns false if the answer would be a challenge that is longer than
- * the request, so that an attacker cannot use the switch for amplification.
+ * Send an Ack without a MAC that contains the status and, if `pass` is not
+ * NULL, the cookie at `pass`.  Do not send a challenge that is longer than the
+ * request, because an attacker could use it for amplification.  Returns whether
+ * the Ack was sent.
  */
 static inline bool
 plane_send_bare_ack(struct plane *pl, const struct packet *p,
@@ -175,7 +180,10 @@ plane_send_bare_ack(struct plane *pl, const struct packet *p,
 	return true;
 }
 
-/* Challenge the client: send it a cookie and the client's own nonce. */
+/*
+ * Send the client a challenge, which contains a cookie and the client's own
+ * nonce.
+ */
 static inline void
 plane_send_challenge(struct plane *pl, const struct packet *p,
     const struct control *c, uint64_t now_ns)
@@ -196,8 +204,8 @@ plane_send_challenge(struct plane *pl, const struct packet *p,
 }
 
 /*
- * Return the channel of the client if c may be executed.  Otherwise c has been
- * counted and, if necessary, answered, and the result is NULL.
+ * Return the channel of the client if request c may be executed.  Otherwise
+ * count c, answer it if necessary, and return NULL.
  */
 static inline struct channel_server_row *
 plane_admit_request(struct plane *pl, const struct packet *p,
@@ -222,7 +230,7 @@ plane_admit_request(struct plane *pl, const struct packet *p,
 	return NULL;
 }
 
-/* Does c change the way in which a job runs? */
+/* Is request c a command, which changes how a job runs? */
 static inline bool
 plane_is_command(const struct control *c)
 {
@@ -233,15 +241,17 @@ plane_is_command(const struct control *c)
 	case CONTROL_HALT:
 	case CONTROL_RESUME:
 	case CONTROL_REGROUP: return true;
-	case CONTROL_LEAVE: return c->body_bytes >= 4;	/* it removes another
+	case CONTROL_LEAVE: return c->body_bytes >= 4;	/* a Leave with a body
+							 * removes another
 							 * member */
 	default: return false;
 	}
 }
 
 /*
- * May this client send c?  If there is a command key, commands must use it.
- * Without any key only members and local processes may send commands.
+ * May the client at address `from` send request c?  If there is a command key,
+ * commands must use it.  If there is no key at all, only members and local
+ * processes may send commands.
  */
 static inline bool
 plane_may_command(const struct plane *pl, const union addr *from,
@@ -258,7 +268,7 @@ plane_may_command(const struct plane *pl, const union addr *from,
 	    pr->is_member(pl->state, from, c->job));
 }
 
-/* Execute c and fill in its Ack. */
+/* Execute request c and fill in its Ack. */
 static inline enum program_reply
 plane_execute_request(struct plane *pl, const union addr *from,
     const struct control *c, struct channel_server_row *r,
@@ -359,10 +369,10 @@ plane_is_own_address(const struct plane *pl, const struct packet *p)
 }
 
 /*
- * Put an update that passes through the switch into the Olaf queue on its
+ * Put an update that only passes through the switch into the Olaf queue on its
  * route, whatever the program is.  Returns false if the packet is not an
- * update, if there is no such queue, or if the updates there carry tags.
- * Tagged updates cannot be merged with untagged ones.
+ * update, if there is no such queue, or if the updates of the program carry
+ * tags.  Tagged updates cannot be merged with untagged updates.
  */
 static inline bool
 plane_enqueue_passing(struct plane *pl, struct packet *p)
@@ -419,7 +429,9 @@ plane_is_denied(const struct plane *pl, const struct packet *p)
 	return p->from == NULL || !networks_allow(&pl->cf->allow, p->from);
 }
 
-/* Receive a packet for the program. */
+/*
+ * Check and receive a packet for the program or for the switch's own address.
+ */
 static inline void
 plane_receive_claimed(struct plane *pl, struct packet *p)
 {
@@ -442,8 +454,9 @@ plane_receive_claimed(struct plane *pl, struct packet *p)
 }
 
 /*
- * Receive a packet as plane_receive_claimed() does.  In the path of other
- * hosts, forward the packet if it is unsound.
+ * Receive a packet as plane_receive_claimed() does.  If the switch is in the
+ * path of other hosts, forward packets that are ignored because they are not
+ * valid.
  */
 static inline void
 plane_receive_in_path(struct plane *pl, struct packet *p)

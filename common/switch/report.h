@@ -18,13 +18,14 @@
 /* Add all counters to c, for a report in JSON. */
 static inline void plane_put_report(const struct plane *pl, struct counters *c);
 
-/* Add the values of the line for people that is printed at the end. */
+/* Add the most important counters to the summary line at the end of a run. */
 static inline void plane_put_summary(const struct plane *pl,
     struct counters *c);
 
 /*
- * Add the counters and gauges of a job, or (-1) of the switch itself, for a
- * request of innet-ctl.  Returns false if there is no such job.
+ * Add the counters and gauges of a job to c, to answer a request of innet-ctl.
+ * If `job` is -1, add those of the switch itself.  Returns false if there is no
+ * such job.
  */
 static inline bool plane_put_counters(const struct plane *pl, int32_t job,
     struct counters *c, uint64_t now_ns);
@@ -54,7 +55,10 @@ plane_controls_name(unsigned what)
 	return name[what];
 }
 
-/* Return what all ports did with packets of a kind other than updates. */
+/*
+ * Return the counters of packets of kind `kind`, summed over all ports.  This
+ * does not include updates.
+ */
 static inline struct port_count
 plane_sum_ports(const struct plane *pl, enum port_kind kind)
 {
@@ -93,7 +97,7 @@ plane_put_tally(struct counters *c, const struct tally_cluster *t)
 }
 
 /*
- * Return the number of delivered packets that have this number of constituents.
+ * Return how many delivered packets contained exactly `constituents` updates.
  */
 static inline uint64_t
 plane_count_merged(const struct plane *pl, uint32_t constituents)
@@ -110,8 +114,8 @@ plane_count_merged(const struct plane *pl, uint32_t constituents)
 }
 
 /*
- * Add the counts of updates by cluster, and of delivered packets by the number
- * of their constituents.
+ * Add the counters of updates for each cluster, and a histogram of the number
+ * of constituents in delivered packets.
  */
 static inline void
 plane_put_updates(const struct plane *pl, struct counters *c)
@@ -144,8 +148,7 @@ plane_put_updates(const struct plane *pl, struct counters *c)
 }
 
 /*
- * Return the number of the program's datagrams that have left, with or without
- * queueing.
+ * Return how many datagrams of the program have left, with or without queueing.
  */
 static inline uint64_t
 plane_count_sent(const struct plane *pl)

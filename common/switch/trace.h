@@ -1,21 +1,22 @@
 /*
- * trace.h - the driver of traces: captures in, a capture out
+ * trace.h - a driver that reads packets from captures and writes a capture
  *
  * trace_run() processes a whole trace.  innet-sim runs several planes that send
- * packets to each other, so it calls the single steps instead: trace_open(),
- * trace_deadline_ns(), trace_advance(), trace_receive_next() or
- * trace_receive_frame(), and trace_close().
+ * packets to each other, so it calls these functions for the single steps
+ * instead: trace_open(), trace_deadline_ns(), trace_advance(),
+ * trace_receive_next() or trace_receive_frame(), and trace_close().
  *
  * The timestamps of the captures are the clock, whatever the program is.
  * Several captures are merged in order of time.  If two packets have the same
- * time, the packet of the first capture comes first.  A timestamp that is
- * earlier than the previous one counts as equal to it.  If a frame contains
+ * time, the packet of the first capture comes first.  If a timestamp is earlier
+ * than the previous one, the previous one is used instead.  If a frame contains
  * several datagrams of innet, each becomes a packet with the time of the frame.
  *
- * A packet that leaves a port gets as timestamp the time at which its last bit
- * has left the link, plus the propagation delay.  A packet that is forwarded
- * without queueing keeps its timestamp.  If the departures of another run are
- * given, each packet leaves at the same time as in that run.
+ * The timestamp of a packet that leaves a port is the time at which its last
+ * bit has left the port, plus the propagation delay of the link.  A packet that
+ * is forwarded without queueing keeps its timestamp.  If the departures of
+ * another run are given, each packet leaves at the time at which it left in the
+ * other run.
  *
  * These functions are for tools only: they print warnings, and they exit with
  * status 1 if there is no memory.
@@ -44,11 +45,13 @@
 #include "common/wire/frame.h"
 
 struct merged_conf {
-	uint64_t until_ns;		/* UINT64_MAX: until the end */
-	bool until_relative;		/* until_ns is counted from the first
-					 * packet */
+	uint64_t until_ns;		/* time of the last packet to read;
+					 * UINT64_MAX: read all packets */
+	bool until_relative;		/* until_ns is relative to the time of
+					 * the first packet */
 	uint64_t count;			/* number of packets to read; 0: all */
-	const volatile sig_atomic_t *stop;	/* stop when this is not zero */
+	const volatile sig_atomic_t *stop;	/* stop when this variable is
+						 * not zero */
 	bool quiet;			/* print no warnings (for fuzzing) */
 };
 
@@ -56,7 +59,8 @@ struct merged_input {
 	struct pcapio_in *in;
 	struct pcapio_packet p;		/* the next packet, if `have` is set */
 	bool have;
-	bool backwards;			/* the warning has been printed */
+	bool backwards;			/* the warning about decreasing times
+					 * was printed */
 	uint64_t now_ns;		/* timestamp of p, which never
 					 * decreases */
 };
@@ -67,12 +71,13 @@ struct merged {
 	size_t n;
 	struct merged_input *given;	/* input of the packet that was returned
 					 * last */
-	uint64_t until_ns;		/* absolute time, after the first packet
-					 * was read */
+	uint64_t until_ns;		/* like cf.until_ns, but absolute once
+					 * the first packet was read */
 	uint64_t packets;		/* number of packets returned so far */
 	uint64_t time_backwards;
 	bool stopped;			/* cf.stop ended the run */
-	int status;			/* 1: some capture was damaged */
+	int status;			/* exit status; 1: a capture was
+					 * damaged */
 	uint8_t *frame;			/* buffer of merged_to_ethernet() */
 };
 
@@ -85,9 +90,9 @@ struct trace_conf {
 	struct impair impair;		/* impairment of every port's link */
 	struct pcapio_in *departures;	/* departures of another run; NULL: the
 					 * links decide */
-	bool unsized;			/* the program's packets do not contain
-					 * their length */
-	/* Receive a frame that arrives after a link; or NULL. */
+	bool unsized;			/* the packets of the program do not
+					 * contain their length */
+	/* Process a frame that arrives at the other end of a link; or NULL. */
 	void (*on_arrival)(void *ctx, uint64_t at_ns, const uint8_t *p,
 	    uint32_t have, uint32_t len);
 	void *arrival_ctx;
@@ -103,39 +108,44 @@ struct trace_flight {
 
 /* The next frame that left a queue in the other run. */
 struct trace_departure {
-	uint64_t at_ns;			/* PLANE_NEVER if there is none */
+	uint64_t at_ns;			/* time of the departure; PLANE_NEVER if
+					 * there is none */
 	struct port *port;
 	bool is_update;
 	struct update up;
-	uint32_t bytes;			/* bytes of the payload */
+	uint32_t bytes;			/* length of the payload */
 };
 
 struct trace {
 	const struct trace_conf *cf;
 	struct plane *pl;
 	struct merged feed;
-	struct pcapio_out *out;		/* NULL: packets are not written */
+	struct pcapio_out *out;		/* capture of packets that leave; NULL:
+					 * they are not written */
 	struct impair impair;
 	bool delays;			/* links delay or impair frames */
 	struct timed_queue flights;
 	struct trace_departure next;
-	uint8_t *edit;			/* owned; room for three frames: the one
-					 * being changed, one made here, and one
-					 * with several datagrams */
+	uint8_t *edit;			/* owned; room for three frames: the
+					 * frame that is being changed, a frame
+					 * that is made here, and a frame for
+					 * one of several datagrams */
 	uint64_t departures_differ;
-	uint64_t no_ethernet;		/* regular frames without an ethertype;
-					 * they are not written */
-	uint16_t own_port;		/* port of a program whose datagrams
-					 * contain their length, otherwise 0 */
+	uint64_t no_ethernet;		/* number of regular frames without an
+					 * ethertype, which are not written */
+	uint16_t own_port;		/* UDP port of the program if its
+					 * datagrams contain their length,
+					 * otherwise 0 */
 	struct split_count split;
-	const char *unsplit_in;		/* the capture that contains packet
-					 * split.cannot_at */
+	const char *unsplit_in;		/* path of the capture that contains
+					 * packet number split.cannot_at */
 	uint64_t stamp_ns;		/* timestamp of the packet that is being
 					 * received */
 	int status;
 };
 
-enum { TRACE_AHEAD = 4 };	/* a prefetch is this many packets ahead */
+enum { TRACE_AHEAD = 4 };	/* how many packets ahead clusters are
+				 * prefetched */
 
 /* A packet of a capture, as the plane needs it. */
 struct trace_in {
@@ -145,27 +155,33 @@ struct trace_in {
 };
 
 /*
- * Run n open captures through the plane, which was initialised with
- * trace_driver and t.  Unless out is NULL, write to it the packets that leave.
- * Returns the exit status, 0 or 1; error messages have been printed.
+ * Run n open captures through the plane, which must have been initialised with
+ * trace_driver and t.  Write the packets that leave to `out`, unless `out` is
+ * NULL.  Returns the exit status, which is 0 or 1; error messages have been
+ * printed.
  */
 static inline int trace_run(struct trace *t, const struct trace_conf *cf,
     struct plane *pl, struct pcapio_in *in, size_t n, struct pcapio_out *out);
 
 /*
- * Open a run of n open captures through the plane.  It works like trace_run().
+ * Begin a run of n open captures through the plane.  The arguments are those of
+ * trace_run().
  */
 static inline void trace_open(struct trace *t, const struct trace_conf *cf,
     struct plane *pl, struct pcapio_in *in, size_t n, struct pcapio_out *out);
 
 /*
- * Return the input with the next packet (in its p and now_ns), which is
- * borrowed until the next call.  Returns NULL at the end of the captures, when
- * the count or time of cf is reached, or when the run was stopped.
+ * Return the input that has the next packet.  The members p and now_ns of the
+ * input are the packet and its time; they are borrowed until the next call.
+ * Returns NULL at the end of the captures, when the number of packets or the
+ * time in cf is reached, or when the run is stopped.
  */
 static inline const struct merged_input *merged_next(struct merged *f);
 
-/* Set the time to now_ns: send all packets and run all deadlines up to then. */
+/*
+ * Send all packets and run all deadlines that are due by now_ns, and set the
+ * time to now_ns.
+ */
 static inline void trace_advance(struct trace *t, uint64_t now_ns);
 
 /* Receive the packet of input i at the current time, i->now_ns. */
@@ -176,7 +192,10 @@ static inline void trace_receive_next(struct trace *t,
 static inline void trace_receive_frame(struct trace *t, uint64_t now_ns,
     uint8_t *p, uint32_t have, uint32_t len);
 
-/* Return when the next packet leaves, or arrives after a link. */
+/*
+ * Return the time when the next packet leaves a port or arrives at the other
+ * end of a link.
+ */
 static inline uint64_t trace_deadline_ns(const struct trace *t);
 
 /*
@@ -196,7 +215,10 @@ static const struct plane_driver trace_driver;
 
 /* implementation */
 
-/* Read the next packet of input i.  Its time never decreases. */
+/*
+ * Read the next packet of input i, and make sure that its time is not earlier
+ * than that of the previous packet.
+ */
 static inline void
 merged_read_next(struct merged *f, struct merged_input *i)
 {
@@ -237,7 +259,7 @@ merged_open(struct merged *f, const struct merged_conf *cf,
 	}
 }
 
-/* Free the memory, and print warnings about unusual captures. */
+/* Print warnings about unusual captures, and free the memory. */
 static inline void
 merged_close(struct merged *f)
 {
@@ -250,8 +272,8 @@ merged_close(struct merged *f)
 }
 
 /*
- * Return the input with the earliest packet.  If times are equal, the first
- * capture wins.
+ * Return the input with the earliest packet.  If several packets have the same
+ * time, return the first of their inputs.
  */
 static inline struct merged_input *
 merged_find_earliest(const struct merged *f)
@@ -293,10 +315,10 @@ merged_next(struct merged *f)
 
 /*
  * Return the packet of i as an Ethernet frame of *have bytes, which had *len
- * bytes before truncation.  The frame consists of the bytes of the packet, or
- * of these bytes after a link header that is made in f->frame.  *fr, the result
- * of frame_parse(), is adjusted.  Returns NULL if the packet has no ethertype
- * (PPP and 802.11 management).
+ * bytes before truncation.  If the packet has no Ethernet header, the frame is
+ * built in f->frame: an Ethernet header is made and the IP packet is copied
+ * after it.  *fr, which is the result of frame_parse(), is adjusted.  Returns
+ * NULL if the packet has no ethertype (PPP and 802.11 management).
  */
 static inline const uint8_t *
 merged_to_ethernet(struct merged *f, const struct merged_input *i,
@@ -332,7 +354,7 @@ merged_to_ethernet(struct merged *f, const struct merged_input *i,
 	return f->frame;
 }
 
-/* Write a frame that arrives after a link. */
+/* Write a frame that arrives at the other end of a link. */
 static inline void
 trace_write_frame(struct trace *t, uint64_t at_ns, const void *p, uint32_t have,
     uint32_t len)
@@ -388,7 +410,7 @@ trace_put_frame(struct trace *t, uint64_t left_ns, const void *p, uint32_t have,
 		trace_write_frame(t, left_ns, p, have, len);
 }
 
-/* Write the frames that have arrived by now_ns. */
+/* Write the frames that arrive by now_ns. */
 static inline void
 trace_write_arrived(struct trace *t, uint64_t now_ns)
 {
@@ -401,7 +423,7 @@ trace_write_arrived(struct trace *t, uint64_t now_ns)
 	}
 }
 
-/* Send a datagram, with headers that are made here. */
+/* Send a datagram after adding Ethernet, IP and UDP headers. */
 static inline void
 trace_put_datagram(struct trace *t, uint64_t left_ns, const union addr *from,
     const union addr *to, uint8_t tos, const uint8_t *p, uint32_t bytes)
@@ -414,8 +436,8 @@ trace_put_datagram(struct trace *t, uint64_t left_ns, const union addr *from,
 	if (t->out == NULL && t->cf->on_arrival == NULL)
 		return;
 	q = t->out == NULL ? t->edit + TRACE_FRAME_BYTES :
-	    pcapio_room(t->out);	/* the room is lost if it is not used
-					 * now */
+	    pcapio_room(t->out);	/* the room must be used before anything
+					 * else is written */
 	head = (uint32_t)frame_put(q, &flow, tos, bytes, &fr);
 	memcpy(q + head, p, bytes);
 	frame_put_checksum(q, &fr);
@@ -425,7 +447,7 @@ trace_put_datagram(struct trace *t, uint64_t left_ns, const union addr *from,
 		pcapio_commit(t->out, left_ns, head + bytes, head + bytes);
 }
 
-/* Return the address that a socket of the switch has in the trace. */
+/* Return the address that the socket with number `socket` has in the trace. */
 static inline union addr
 trace_socket_address(const struct trace *t, uint32_t socket)
 {
@@ -510,8 +532,8 @@ static const struct plane_driver trace_driver = {
 };
 
 /*
- * Read the packet of i into *in.  Returns false if it cannot be turned into an
- * Ethernet frame.
+ * Parse the packet of input i into *in.  Returns false if the packet cannot be
+ * turned into an Ethernet frame.
  */
 static inline bool
 trace_read_packet(const struct trace *t, struct merged *feed,
@@ -521,7 +543,10 @@ trace_read_packet(const struct trace *t, struct merged *feed,
 	const enum frame_is is = frame_parse(i->in->link, i->p.data,
 	    i->p.caplen, i->p.len, fr);
 	const bool whole = is == FRAME_UDP || is == FRAME_OTHER;
-	/* A datagram without ports belongs to the port of the switch. */
+	/*
+	 * A packet without port numbers is treated as if it had the port of the
+	 * switch.
+	 */
 	const uint16_t none = whole ? 0 : addr_port(&t->pl->cf->place.address);
 	uint32_t have, len;
 	uint8_t *data;
@@ -561,8 +586,8 @@ trace_split_rule(const struct trace *t, const struct packet *p)
 }
 
 /*
- * Exit if a frame of the other run contains several datagrams, because it is
- * unknown when each of them left.
+ * Exit if the frame of p, which left in the other run, contains several
+ * datagrams, because it is unknown when each of them left.
  */
 static inline void
 trace_check_departure(const struct trace *t, const struct packet *p)
@@ -582,7 +607,10 @@ trace_check_departure(const struct trace *t, const struct packet *p)
 		    t->cf->departures->packets);
 }
 
-/* Did packet p leave a queue in the other run?  If so, set t->next to it. */
+/*
+ * Did packet p leave a queue in the other run?  If so, store its details in
+ * t->next.
+ */
 static inline bool
 trace_is_departure(struct trace *t, struct packet *p)
 {
@@ -647,7 +675,9 @@ trace_next_departure(struct trace *t)
 	t->next.at_ns = PLANE_NEVER;
 }
 
-/* Is slot s the packet that left in the other run? */
+/*
+ * Does slot s contain the packet of departure d, which left in the other run?
+ */
 static inline bool
 trace_matches_head(const struct trace_departure *d, const struct slot *s)
 {
@@ -671,8 +701,8 @@ trace_repeat_departures(struct trace *t, uint64_t now_ns)
 
 		plane_advance(t->pl, d->at_ns);
 		if (d->is_update && d->port != NULL &&
-		    d->port->updates == NULL)	/* the update was sent to
-						 * another address */
+		    d->port->updates == NULL)	/* the other run sent the update
+						 * to another address */
 			d->port = plane_only_update_port(t->pl);
 		if (!trace_matches_head(d, d->port == NULL ? NULL :
 		    port_head(d->port)) && t->departures_differ++ == 0 &&
@@ -698,7 +728,7 @@ trace_advance(struct trace *t, uint64_t now_ns)
 }
 
 /*
- * Send all packets that are still in queues.  Do not run deadlines of the
+ * Send all packets that are still in queues, without running deadlines of the
  * program.
  */
 static inline void
@@ -721,7 +751,10 @@ trace_receive(struct trace *t, const struct merged_input *i, struct packet *p)
 	plane_flush(t->pl);
 }
 
-/* Receive the datagrams s of one frame, each as a frame of its own. */
+/*
+ * Receive each datagram of s, which all come from one frame, as a frame of its
+ * own.
+ */
 static inline void
 trace_receive_each(struct trace *t, const struct merged_input *i,
     const struct packet *whole, struct split s)
@@ -752,8 +785,9 @@ trace_receive_each(struct trace *t, const struct merged_input *i,
 }
 
 /*
- * Receive the datagrams in the frame of p and return true.  If the frame cannot
- * be split, mark it and return false.
+ * If the frame of p contains several datagrams, receive each of them and return
+ * true.  If the frame cannot be split, mark it as such.  Returns false if the
+ * caller must receive p.
  */
 __attribute__((noinline, unused)) static bool
 trace_receive_split(struct trace *t, const struct merged_input *i,
@@ -779,9 +813,8 @@ trace_receive_split(struct trace *t, const struct merged_input *i,
 }
 
 /*
- * Handle a packet p for a program whose packets do not contain their length.
- * Count frames that may contain several datagrams, and mark frames that do
- * contain several.
+ * Check packet p of a program whose packets do not contain their length.  Count
+ * frames that may contain several datagrams, and mark frames that certainly do.
  */
 __attribute__((noinline, unused)) static void
 trace_check_unsized(
