@@ -1,22 +1,23 @@
 /*
- * aom.h - the Age of Model at a receiver, to the nanosecond
+ * aom.h - compute the Age of Model at a receiver, exact to the nanosecond
  *
  * See Olaf, sections 2.2 and 6.  The age at time t is t minus the time at which
- * the newest update received so far was generated.  It is a sawtooth that
+ * the newest update received so far was generated.  The age is a sawtooth that
  * climbs with slope one and falls when a fresher update arrives.  A struct aom
- * follows one sequence of deliveries.  The figures of several sequences (the
- * ranges of a cluster, or all clusters) are computed over the total of their
- * times.
+ * follows one sequence of deliveries.  Figures can also be computed for a set
+ * of sequences (the ranges of a cluster, or all clusters).  They cover the
+ * times of all these sequences together.
  *
  * Times are in nanoseconds on one clock, at most AOM_MAX_NS, and calls must be
  * in order of time.  Sums are exact integers in ns^2.  Means are rounded half
- * up to a nanosecond.  A percentile is the least whole number a of nanoseconds
- * for which time(age <= a) >= percent / 100 * time.
+ * up to a nanosecond.  A percentile is the least whole number `a` of
+ * nanoseconds for which time(age <= a) >= percent / 100 * time, where time(age
+ * <= a) is the time during which the age was at most a.
  *
  * A struct aom owns two words of memory for each delivery that makes the age
- * fall, until aom_free().  Stale deliveries need no memory.  While figures are
- * computed, 128 KiB more are needed.  Functions that allocate return -1 if
- * there is no memory.
+ * fall, until aom_free() is called.  Stale deliveries need no memory.
+ * Computing figures temporarily needs another 128 KiB.  Functions that allocate
+ * return -1 if there is no memory.
  */
 #ifndef INNET_OLAF_AOM_H
 #define INNET_OLAF_AOM_H
@@ -35,22 +36,24 @@ enum { AOM_GRID_BITS = 12 };	/* maximum number of buckets in a grid, as a
 typedef unsigned __int128 aom_u128;
 typedef __int128 aom_i128;
 
-/* One climb of the sawtooth: all ages from lo to hi.  It lasts hi - lo. */
+/* One climb of the sawtooth, from age lo to age hi.  It lasts hi - lo. */
 struct aom_tooth {
 	uint64_t lo_ns, hi_ns;
 };
 
 struct aom {
-	uint64_t from_ns;	/* time from which the age counts */
-	uint64_t fell_ns;	/* time of the last fall, or from_ns */
-	uint64_t made_ns;	/* time at which the newest delivery was
+	uint64_t from_ns;	/* time when the age started to count */
+	uint64_t fell_ns;	/* time when the age last fell, or from_ns */
+	uint64_t made_ns;	/* time when the newest delivered update was
 				 * generated */
-	uint64_t end_ns;	/* aom_end() sets this */
+	uint64_t end_ns;	/* time when the age stopped counting; set by
+				 * aom_end() */
 	uint64_t max_ns, max_peak_ns;
 	uint64_t peaks;
-	uint64_t ahead;		/* number of deliveries that are earlier than
-				 * the generation of their updates */
-	aom_u128 area2;		/* twice the integral of the teeth, in ns^2 */
+	uint64_t ahead;		/* number of deliveries that came before their
+				 * updates were generated */
+	aom_u128 area2;		/* twice the integral of the age over all teeth,
+				 * in ns^2 */
 	aom_u128 peak_sum_ns;
 	struct aom_tooth *tooth;	/* owned */
 	size_t teeth, room;
@@ -61,30 +64,32 @@ enum aom_fate { AOM_NOMEM = -1, AOM_STALE, AOM_FRESH };
 
 struct aom_figures {
 	bool known;		/* at least one sequence has started */
-	aom_u128 time_ns;	/* total of the times of all sequences */
+	aom_u128 time_ns;	/* total duration of all sequences */
 	uint64_t mean_ns, p50_ns, p95_ns, p99_ns, max_ns;
-	uint64_t peaks, mean_peak_ns, max_peak_ns;	/* 0 if there are no
-							 * peaks */
+	uint64_t peaks, mean_peak_ns, max_peak_ns;	/* all are 0 if there
+							 * are no peaks */
 };
 
 struct aom_point {
 	uint64_t age_ns;
-	double share;		/* share of the time with an age <= age_ns */
+	double share;		/* share of the time during which the age was at
+				 * most age_ns */
 };
 
 enum { AOM_CDF_BITS = 10, AOM_CDF_POINTS = (1 << AOM_CDF_BITS) + 1 };
 
 /*
- * Start to count the age at time t, for a model that was generated at time made
- * (<= t).
+ * Start to count the age at time t.  The model was generated at time `made`,
+ * which must not be after t.
  */
 static inline void aom_start(struct aom *a, uint64_t t, uint64_t made);
 
 /*
- * Deliver at time t an update that was generated at time made.  Returns
- * AOM_FRESH if the age falls or starts, AOM_STALE if not, or AOM_NOMEM.  If
- * made > t, this is counted and t is used instead.  A delivery before the age
- * starts to count is stale.
+ * Record that an update that was generated at time `made` was delivered at time
+ * t.  Returns AOM_FRESH if the age falls or starts to count, AOM_STALE if
+ * neither happens, or AOM_NOMEM.  If `made` is after t, this is counted in
+ * a->ahead and t is used instead.  A delivery before the time at which the age
+ * started to count is stale.
  */
 static inline enum aom_fate aom_deliver(struct aom *a, uint64_t t,
     uint64_t made);
@@ -96,45 +101,43 @@ static inline int aom_end(struct aom *a, uint64_t t);
 static inline void aom_free(struct aom *a);
 
 /*
- * Compute the figures of n sequences together.  All of them must have ended.
+ * Compute the figures of a set of n sequences, which must all have ended.
  * Returns 0, or -1 if there is no memory.
  */
 static inline int aom_figures(const struct aom *const set[], size_t n,
     struct aom_figures *f);
 
 /*
- * Compute the same figures without the percentiles.  If no time has passed,
- * every age is the largest one.
+ * Compute the figures like aom_figures(), but without the percentiles.  If no
+ * time has passed, the mean is the largest age.
  */
 static inline void aom_sums(const struct aom *const set[], size_t n,
     struct aom_figures *f);
 
 /*
- * Store in found[] the ages at n (up to 8) increasing percentages of the time
- * of a set.  Returns 0, or -1 if there is no memory.
+ * Compute n percentiles of the ages in a set of sequences and store them in
+ * found[].  n is at most 8, and the numbers in percent[] must increase.
+ * Returns 0, or -1 if there is no memory.
  */
 static inline int aom_percentiles(const struct aom *const set[], size_t sets,
     const unsigned percent[], size_t n, uint64_t found[]);
 
 /*
- * Store the distribution of a set's ages at evenly spaced points in to[], which
- * must have room for AOM_CDF_POINTS.  Returns the number of points, 0 if no
- * time has passed, or -1 if there is no memory.
+ * Store points of the cumulative distribution of the ages in a set, at evenly
+ * spaced ages, in to[], which must have room for AOM_CDF_POINTS.  Returns the
+ * number of points, 0 if no time has passed, or -1 if there is no memory.
  */
 static inline int aom_cdf(const struct aom *const set[], size_t sets,
     struct aom_point *to);
 
-/*
- * Return twice the integral of the age, in ns^2, as if counting had stopped at
- * t.
- */
+/* Return twice the integral of the age up to time t, in ns^2. */
 static inline aom_u128 aom_area2_until(const struct aom *a, uint64_t t);
 
 /* implementation */
 
 /*
- * A sum that may exceed 128 bits, because it is over many sequences of up to
- * 2^127 each.
+ * A sum that may exceed 128 bits, because it is the sum over many sequences,
+ * each of which may contribute up to 2^127.
  */
 struct aom_sum {
 	aom_u128 low;
@@ -142,14 +145,16 @@ struct aom_sum {
 };
 
 /*
- * A grid over ages.  Bucket i begins at base + (i << shift).  rise is the
+ * A grid over ages.  Bucket i begins at base + (i << shift).  `rise` is the
  * number of climbs that begin in the bucket minus the number of climbs that end
- * in it.  sum is the sum of their distances from the beginning of the bucket
- * with the same signs.  A walk along the grid gives time(age <= x).
+ * in it.  `sum` is the sum of the distances of these beginnings and ends from
+ * the beginning of the bucket; the distances of ends are subtracted.  A walk
+ * over the buckets gives time(age <= x).
  */
 struct aom_grid {
 	uint64_t base_ns;
-	unsigned bits, shift;	/* 1 << bits buckets of 1 << shift ns each */
+	unsigned bits, shift;	/* there are 1 << bits buckets of 1 << shift ns
+				 * each */
 	struct aom_cell { int64_t rise; aom_i128 sum; } *cell;
 };
 
@@ -162,8 +167,8 @@ struct aom_walk {
 
 /* The range and the duration of the teeth of a set of sequences. */
 struct aom_extent {
-	uint64_t min_ns, max_ns;	/* the maximum includes sequences
-					 * without teeth */
+	uint64_t min_ns, max_ns;	/* smallest and largest age; the largest
+					 * includes sequences without teeth */
 	size_t teeth;
 	aom_u128 time_ns;
 };
@@ -185,7 +190,7 @@ aom_free(struct aom *a)
 	*a = (struct aom){ 0 };
 }
 
-/* End the climb at time t.  May allocate memory. */
+/* End the climb at time t.  Returns 0, or -1 if there is no memory. */
 static inline int
 aom_end_tooth(struct aom *a, uint64_t t)
 {
@@ -261,8 +266,8 @@ aom_sum_add(struct aom_sum *s, aom_u128 v)
 }
 
 /*
- * Return s / by, rounded down.  by must be less than 2^127, and the result must
- * fit.
+ * Return s / by, rounded down.  `by` must be less than 2^127, and the result
+ * must fit into 64 bits.
  */
 static inline uint64_t
 aom_sum_div(struct aom_sum s, aom_u128 by)
@@ -280,7 +285,10 @@ aom_sum_div(struct aom_sum s, aom_u128 by)
 	return (uint64_t)q;
 }
 
-/* Add the beginning (sign 1) or the end (sign -1) of a climb at age x. */
+/*
+ * Add the beginning (`sign` is 1) or the end (`sign` is -1) of a climb at age x
+ * to the grid.
+ */
 static inline void
 aom_grid_add(struct aom_grid *g, uint64_t x, int sign)
 {
@@ -310,7 +318,9 @@ aom_grid_fill(struct aom_grid *g, const struct aom *const set[], size_t n)
 	}
 }
 
-/* Walk over bucket i of the grid, from position w. */
+/*
+ * Return the position after bucket i of the grid; w is the position before it.
+ */
 static inline struct aom_walk
 aom_grid_step(const struct aom_grid *g, size_t i, struct aom_walk w)
 {
@@ -331,9 +341,10 @@ aom_bits(uint64_t v)
 }
 
 /*
- * Find the least ages at which the n given times are reached.  The times
- * increase, are above 0, and are within 1 << bits ns after w.  This uses a
- * grid, and then a finer grid in each bucket that contains an answer.
+ * For each time s in sought[], find the least age x with time(age <= x) >= s.
+ * The n times must be above 0 and increase, and the ages must be at most 1 <<
+ * bits ns above the position w.  The function uses a grid, and then a finer
+ * grid for each bucket that contains an answer.
  */
 static inline void
 aom_seek(struct aom_grid *g, const struct aom *const set[], size_t sets,

@@ -1,25 +1,25 @@
 /*
- * program.h - program olaf: send updates to the server and models to the
+ * program.h - program olaf: forward updates to the server, and models to the
  *   workers
  *
  * Updates wait in the queue of the port towards the server, where the Olaf
- * queue merges them.  The status of that queue is written into the models that
+ * queue merges them.  The status of this queue is written into the models that
  * come back.  Models and initial weights are not queued (Olaf, sections 3 to 5
  * and 7).
  *
- * In the path (on a bridge or between interfaces) the switch sends each packet
- * to the address in it.  With its own address, the switch sends updates to its
- * upstream, and models from the upstream to the addresses from which their
- * workers last sent (routes.h).
+ * A switch in the path (on a bridge or between interfaces) sends each packet to
+ * the destination address of the packet.  A switch with its own address sends
+ * updates to its upstream.  It sends models from the upstream to the addresses
+ * from which the workers last sent a packet (routes.h).
  *
- * Bare packets (Olaf section 4: a reward and the gradient) get their cluster
- * from the prefix of their source, their worker from their five-tuple, and
- * their time of generation from their arrival.
+ * Bare packets contain only a reward and a gradient (Olaf, section 4).  Their
+ * cluster follows from the prefix of their source address and their worker from
+ * their five-tuple.  Their time of generation is their time of arrival.
  *
  * The control plane can move a worker to another cluster (Olaf, section 7).
- * The worker keeps its own cluster and number.  The switch replaces them in
- * packets to the server, and restores them in packets to the worker (struct
- * groups).
+ * The worker itself still uses its old cluster and number.  The switch replaces
+ * them in packets to the server, and restores them in packets to the worker
+ * (struct groups).
  */
 #ifndef INNET_OLAF_PROGRAM_H
 #define INNET_OLAF_PROGRAM_H
@@ -44,15 +44,15 @@
 
 enum { GROUPS_NONE = UINT32_MAX };
 
-/* The name of a worker: its cluster, and its number in the cluster. */
+/* The name of a worker: its cluster and its number in the cluster. */
 struct groups_name {
 	uint16_t cluster;
 	uint32_t worker;
 };
 
 struct groups_row {
-	struct groups_name own, given;	/* name below the switch; name above
-					 * it */
+	struct groups_name own, given;	/* name on the side of the worker; name
+					 * on the side of the server */
 	bool used;
 };
 
@@ -60,39 +60,43 @@ struct groups_row {
 struct groups {
 	struct groups_row *row;		/* owned */
 	uint32_t count, room;		/* number of rows, including unused
-					 * ones; number allocated */
-	uint32_t most;			/* limit on rows; 0: none */
-	struct hashmap own, given;	/* maps from a name to the index of its
-					 * row */
+					 * rows; number of rows allocated */
+	uint32_t most;			/* maximum number of rows; 0: no
+					 * limit */
+	struct hashmap own, given;	/* maps from a name to the index of the
+					 * row with that name */
 };
 
 struct olaf_conf {
 	union addr upstream;		/* family 0: no upstream was given */
 	bool bare;
-	uint64_t elements;		/* length that every vector must have;
-					 * 0: any */
-	const char *table_path;		/* path of the table for bare packets */
+	uint64_t elements;		/* number of elements that every vector
+					 * must have; 0: any */
+	const char *table_path;		/* path of the file with the clusters of
+					 * bare packets */
 	struct clusters table;
 };
 
 enum olaf_count { OLAF_MODELS, OLAF_WEIGHTS, OLAF_NO_ROUTE,
-	OLAF_NO_ROOM,		/* no room for a route: a quota, or memory */
+	OLAF_NO_ROOM,		/* no room for a route, because of a quota or of
+				 * memory */
 	OLAF_COUNTS
 };
 
 struct olaf {
 	const struct olaf_conf *cf;
 	const struct program_env *env;
-	bool addressed;			/* the switch has an address, so it is
-					 * not in the path */
+	bool addressed;			/* the switch has its own address, so it
+					 * is not in the path */
 	struct routes routes;		/* addresses of workers */
-	struct quota quota;		/* quota of routes, by address */
+	struct quota quota;		/* quota of routes for each address */
 	struct groups groups;		/* workers that were moved */
-	struct relay_tag relay_tag;	/* tagged data, if `addressed` is set */
-	struct transit_tag transit_tag;	/* tagged data between other hosts, in
-					 * the path */
-	uint32_t bare_seen;		/* number of bare packets seen, for
-					 * their sequence */
+	struct relay_tag relay_tag;	/* tags of data packets if `addressed`
+					 * is set */
+	struct transit_tag transit_tag;	/* tags of data packets between other
+					 * hosts if the switch is in the path */
+	uint32_t bare_seen;		/* number of bare packets seen, used as
+					 * their sequence numbers */
 	uint64_t n[OLAF_COUNTS];
 };
 
@@ -122,19 +126,21 @@ static const struct program olaf_program;
 /* Free the table of moved workers. */
 static inline void groups_free(struct groups *g);
 
-/* Return the name above the switch of the worker whose own name is `own`. */
+/*
+ * Return the name that the server uses for the worker whose own name is `own`.
+ */
 static inline struct groups_name groups_name_above(const struct groups *g,
     struct groups_name own);
 
 /*
- * Return the name below the switch of the worker whose name above is `given`.
+ * Return the own name of the worker for which the server uses the name `given`.
  */
 static inline struct groups_name groups_name_below(const struct groups *g,
     struct groups_name given);
 
 /*
- * Give worker `own` the name `given` above the switch.  Returns false if there
- * is no room, or if another moved worker has that name.
+ * Make `given` the name that the server uses for worker `own`.  Returns false
+ * if there is no room, or if another moved worker has this name.
  */
 static inline bool groups_move(struct groups *g, struct groups_name own,
     struct groups_name given);
@@ -149,7 +155,7 @@ groups_free(struct groups *g)
 	hashmap_free(&g->given);
 }
 
-/* Return a name as a key of a map. */
+/* Return the key of a name in a map. */
 static inline uint64_t
 groups_key(struct groups_name n)
 {
@@ -172,7 +178,7 @@ groups_name_below(const struct groups *g, struct groups_name given)
 	return at == NULL ? given : g->row[*at].own;
 }
 
-/* Give a worker its own name back. */
+/* Make the server use the own name of a worker again. */
 static inline void
 groups_remove(struct groups *g, struct groups_name own)
 {
@@ -207,7 +213,7 @@ groups_find_room(struct groups *g)
 		g->row = p;
 		g->room = room;
 	}
-	g->row[g->count].used = false;	/* unused until the move has
+	g->row[g->count].used = false;	/* the row is unused until the move has
 					 * succeeded */
 	return g->count++;
 }
@@ -292,8 +298,7 @@ olaf_check_settings(void *conf, struct program_place *place)
 		return "--format bare and --cluster-table must be "
 		    "given together";
 	if (cf->bare)
-		place->tagged = false;	/* these packets have no room for
-					 * tags */
+		place->tagged = false;	/* bare packets have no room for tags */
 	if (cf->bare)
 		cf->table = clusters_load_or_exit(cf->table_path);
 	if (addressed && cf->upstream.sa.sa_family == 0)
@@ -310,7 +315,7 @@ olaf_check_settings(void *conf, struct program_place *place)
 	return NULL;
 }
 
-/* Put a list of the clusters that have workers into the report. */
+/* Add the clusters that have workers to the list in c. */
 static inline void
 olaf_list_jobs(const void *state, struct counters *c, uint64_t now_ns)
 {
@@ -434,8 +439,8 @@ olaf_free_state(void *state)
 }
 
 /*
- * Find the cluster of a bare packet from its source.  Returns false if there is
- * none.
+ * Look up the cluster of bare packets from address `from`.  Returns false if
+ * the table contains no cluster for it.
  */
 static inline bool
 olaf_find_cluster(
@@ -449,9 +454,8 @@ olaf_find_cluster(
 }
 
 /*
- * Is a bare packet, to the switch or in its path, one of Olaf's?  This is not
- * inline, because the search would make olaf_classify() save registers for
- * every packet.
+ * Is packet p a bare packet of Olaf?  This function is not inline, because the
+ * search would make olaf_classify() save registers for every packet.
  */
 __attribute__((noinline, unused)) static bool
 olaf_classify_bare(const struct olaf *o, struct packet *p)
@@ -462,7 +466,10 @@ olaf_classify_bare(const struct olaf *o, struct packet *p)
 	return p->bare;
 }
 
-/* Classify a packet by its codepoint, or a bare packet by its source. */
+/*
+ * Classify a packet by its codepoint or, if packets are bare, by its source
+ * address.
+ */
 static inline enum packet_class
 olaf_classify(void *state, struct packet *p)
 {
@@ -471,8 +478,8 @@ olaf_classify(void *state, struct packet *p)
 	    (o->addressed && (p->tos & 0xfc) == UPDATE_TAGGED_TOS);
 
 	if (p->frame == NULL ? o->env->place->in_path : p->is == FRAME_OTHER)
-		return PACKET_REGULAR;	/* a packet without a frame is for the
-					 * switch */
+		return PACKET_REGULAR;	/* a packet without a frame came from a
+					 * socket, so it is for the switch */
 	if (o->transit_tag.on)
 		return transit_tag_classify(&o->transit_tag, p);
 	if (o->addressed && !addr_same(p->to, &o->env->place->address))
@@ -485,8 +492,8 @@ olaf_classify(void *state, struct packet *p)
 }
 
 /*
- * Parse p into *u, with the name that its worker has above the switch.  Returns
- * UPDATE_OK, or the reason why the packet is ignored.
+ * Parse p into *u, and replace the name of its worker by the name that the
+ * server uses.  Returns UPDATE_OK, or the reason why the packet is ignored.
  */
 static inline unsigned
 olaf_parse_update(struct olaf *o, struct packet *p, struct update *u,
@@ -502,8 +509,8 @@ olaf_parse_update(struct olaf *o, struct packet *p, struct update *u,
 	}
 	if (o->cf->bare) {
 		flow = flow_from_addrs(p->from, p->to);
-		if (!p->bare)		/* olaf_classify() has not looked for
-					 * the cluster */
+		if (!p->bare)		/* olaf_classify() did not look up the
+					 * cluster */
 			olaf_find_cluster(o, p->from, &p->cluster);
 		bad = soundness_bare(p->payload, p->bytes, p->cluster,
 		    clusters_worker(&flow), now_ns, u);
@@ -532,7 +539,9 @@ olaf_parse_update(struct olaf *o, struct packet *p, struct update *u,
 	return bad;
 }
 
-/* Record the address of a worker; its models are sent there. */
+/*
+ * Record the address of a worker, because models for the worker are sent to it.
+ */
 static inline void
 olaf_note_route(struct olaf *o, const struct packet *p, const struct update *u,
     uint64_t now_ns)
@@ -558,7 +567,10 @@ olaf_post_up(struct olaf *o, const struct packet *p, uint64_t now_ns)
 	    relay_tag_tos(&o->relay_tag), q, p->bytes);
 }
 
-/* Return the bytes of model p for the workers, tagged again if necessary. */
+/*
+ * Return the bytes of model p for the workers, with a new tag if data is
+ * tagged.
+ */
 static inline const uint8_t *
 olaf_retag_model(struct olaf *o, const struct packet *p)
 {
@@ -572,7 +584,7 @@ olaf_retag_model(struct olaf *o, const struct packet *p)
 	return q;
 }
 
-/* Process an update or weights from a worker, or from a switch below. */
+/* Process an update or initial weights from a worker or from another switch. */
 static inline void
 olaf_handle_update(struct olaf *o, struct packet *p, const struct update *u,
     uint64_t now_ns)
@@ -599,7 +611,10 @@ olaf_handle_update(struct olaf *o, struct packet *p, const struct update *u,
 	env->forward_packet(env->plane, p, now_ns);
 }
 
-/* Send a copy of a model with the names that its worker knows. */
+/*
+ * Send a copy of a model to the worker with route r.  The copy contains `own`,
+ * the name that the worker uses.
+ */
 static inline void
 olaf_send_renamed(struct olaf *o, const struct packet *p,
     const struct update *u, const struct route *r, struct groups_name own)
@@ -618,7 +633,8 @@ olaf_send_renamed(struct olaf *o, const struct packet *p,
 }
 
 /*
- * Send a model to one worker or to a cluster.  No worker may have been moved.
+ * Send a model to one worker or to a cluster.  This function is for the case
+ * that no worker has been moved.
  */
 static inline void
 olaf_distribute(struct olaf *o, const struct packet *p, const struct update *u,
@@ -643,7 +659,10 @@ olaf_distribute(struct olaf *o, const struct packet *p, const struct update *u,
 		routes_use_credit(&o->routes, u->cluster);
 }
 
-/* Send a model when workers have been moved: each worker gets its own copy. */
+/*
+ * Send a model to one worker or to a cluster if workers have been moved.  Each
+ * worker gets its own copy.
+ */
 static inline void
 olaf_distribute_renamed(struct olaf *o, const struct packet *p,
     const struct update *u, uint64_t now_ns)
@@ -669,8 +688,8 @@ olaf_distribute_renamed(struct olaf *o, const struct packet *p,
 }
 
 /*
- * Forward a model in the path.  The worker to which it is addressed may have
- * been moved.
+ * Forward a model if the switch is in the path.  If the worker to which the
+ * model is addressed was moved, restore the worker's own name first.
  */
 static inline void
 olaf_forward_model(struct olaf *o, struct packet *p, struct update *u,
@@ -701,8 +720,8 @@ olaf_forward_model(struct olaf *o, struct packet *p, struct update *u,
 }
 
 /*
- * Process a model that comes back: write the queue's status into it and send it
- * to its workers.
+ * Process a model that comes back from the server: write the status of the
+ * queue into it and send it to its workers.
  */
 static inline void
 olaf_handle_model(
@@ -814,8 +833,8 @@ olaf_move_worker(struct olaf *o, const struct control *c, struct control_ack *a,
 		NULL &&
 	    groups_key(groups_name_below(&o->groups, given)) ==
 		groups_key(given)) {
-		a->status = CONTROL_REFUSED;	/* another worker has that
-						 * number */
+		a->status = CONTROL_REFUSED;	/* another worker of the cluster
+						 * has this number */
 		return;
 	}
 	was = groups_name_above(&o->groups, own);
@@ -865,7 +884,7 @@ olaf_on_deadline(void *state, uint64_t now_ns)
 	    &o->relay_tag, o->env->out, &o->cf->upstream, now_ns);
 }
 
-/* Replace the tag of an update that leaves the queue. */
+/* Replace the tag of the update in slot s, which leaves the queue. */
 static inline void
 olaf_retag_update(void *state, struct slot *s, uint64_t now_ns)
 {

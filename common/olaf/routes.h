@@ -1,15 +1,15 @@
 /*
  * routes.h - the addresses from which the workers of each cluster send
  *
- * For each pair (cluster, worker) the table contains the address of its last
- * packet.  For each cluster it contains every address once, because a model for
- * the whole cluster is sent to each address once.  A worker that has sent
- * nothing for ROUTES_KEEP_NS is forgotten.  If there is no room, the least
- * recently seen worker is forgotten.  If addresses are not validated
- * (routes_set_quota), each packet from an address gives it credit for a limited
- * number of models for its cluster.  Recording a worker and forgetting a worker
- * take constant time.  The live switch and the parameter server use this table.
- * routes_free() frees the memory.
+ * For each pair (cluster, worker) the table contains the source address of the
+ * worker's last packet.  For each cluster it contains every address once,
+ * because a model for the whole cluster is sent to each address once.  The
+ * table forgets a worker that has sent nothing for ROUTES_KEEP_NS.  If there is
+ * no room, it forgets the worker that was seen least recently.  If addresses
+ * are not validated (routes_set_quota), each packet from an address gives this
+ * address credit for a limited number of models for the whole cluster.  It
+ * takes constant time to record a worker or to forget one.  The live switch and
+ * the parameter server use this table.  routes_free() frees the memory.
  */
 #ifndef INNET_OLAF_ROUTES_H
 #define INNET_OLAF_ROUTES_H
@@ -25,22 +25,26 @@
 #include "common/wire/addr.h"
 
 #define ROUTES_KEEP_NS 60000000000u	/* one minute */
-#define ROUTES_MAX 1000000u		/* limit of workers in total */
-#define ROUTES_LEAST 64u		/* limit even if there is very little
-					 * memory */
-#define ROUTES_BYTES 320u	/* bytes of one route, including its share of
+#define ROUTES_MAX 1000000u		/* maximum number of workers */
+#define ROUTES_LEAST 64u		/* number of workers for which there is
+					 * always room, even if there is very
+					 * little memory */
+#define ROUTES_BYTES 320u	/* memory for one route, including its share of
 				 * free table cells */
 
 enum {
 	ROUTES_SWEEP = 64,	/* maximum number of old routes that are removed
 				 * while one packet is processed */
-	ROUTES_TICK = 20,	/* 2^20 ns; order within a tick is not kept */
+	ROUTES_TICK = 20,	/* a tick is 2^20 ns; the order within a tick is
+				 * not recorded */
 	ROUTES_CREDIT = 64,	/* number of models for the whole cluster for
 				 * which one packet gives credit */
 	ROUTES_CREDIT_MOST = 4096	/* maximum credit of an address */
 };
 
-/* Links of a row in a list; 0 stands for none. */
+/*
+ * The numbers of the rows before and after a row in a list; 0 stands for none.
+ */
 struct routes_link {
 	uint32_t before, after;
 };
@@ -51,15 +55,18 @@ struct routes_list {
 
 struct route {
 	union addr to;
-	uint64_t heard_ns;		/* time of its last packet */
+	uint64_t heard_ns;		/* arrival time of the worker's last
+					 * packet */
 	uint16_t cluster;
 	uint32_t worker;
-	uint32_t place;			/* row of the address */
-	struct routes_link cluster_link;	/* links in the list of routes
-						 * of its cluster */
+	uint32_t place;			/* number of the row of the worker's
+					 * address */
+	struct routes_link cluster_link;	/* links in the list of all
+						 * routes of the cluster */
 	/*
-	 * Links in the list of routes at its address, with the last seen first,
-	 * to the precision of a tick.
+	 * Links in the list of routes at the same address.  The most recently
+	 * seen route comes first; routes that were seen in the same tick are in
+	 * any order.
 	 */
 	struct routes_link place_link;
 };
@@ -68,28 +75,29 @@ struct route {
 struct routes_place {
 	union addr at;
 	uint16_t cluster;
-	struct routes_link cluster_link;	/* links in the list of places
-						 * of its cluster */
+	struct routes_link cluster_link;	/* links in the list of all
+						 * places of the cluster */
 	struct routes_list routes;	/* routes at this address */
-	uint32_t credit;		/* if bounded: models for the whole
-					 * cluster that may be sent there */
+	uint32_t credit;		/* if `bounded` is set: number of models
+					 * for the whole cluster that may still
+					 * be sent to this address */
 };
 
 struct routes_cluster {
 	struct routes_list routes, places;
 	uint32_t count;			/* number of routes, including expired
-					 * ones */
+					 * routes */
 };
 
 struct routes {
-	struct lru route;		/* map from cluster << 32 | worker to
-					 * the route */
-	struct lru place;		/* map from an address to its
-					 * routes_place */
+	struct lru route;		/* maps cluster << 32 | worker to the
+					 * route of the worker */
+	struct lru place;		/* maps a cluster and an address to
+					 * their routes_place */
 	struct hashmap_multiplier hash_seed; /* seed of the hash of addresses */
 	struct routes_cluster *cluster;	/* owned; 65,536 entries */
-	struct quota *quota;		/* borrowed; quota of addresses; NULL:
-					 * none */
+	struct quota *quota;		/* borrowed; limits the routes of each
+					 * address; NULL: no limit */
 	bool bounded;			/* addresses are not validated */
 };
 
@@ -107,16 +115,17 @@ static inline bool routes_init(struct routes *r, uint64_t bytes,
 static inline void routes_free(struct routes *r);
 
 /*
- * Limit the number of routes of each address by quota (NULL: no limit).
- * validated: addresses have completed a handshake, so models need no credit.
+ * Limit the number of routes of each address by `quota`; NULL means that there
+ * is no limit.  If `validated` is set, all addresses have completed a
+ * handshake, so models need no credit.
  */
 static inline void routes_set_quota(struct routes *r, struct quota *quota,
     bool validated);
 
 /*
- * Record that a packet of this worker has arrived from this address.  Returns
- * false if there is no memory, or if the address has used up its quota; then
- * the worker has no route.
+ * Record that a packet of worker `worker` has arrived from address `from`.
+ * Returns false if there is no memory, or if the address has used up its quota.
+ * In this case the worker has no route.
  */
 static inline bool routes_note(struct routes *r, uint16_t cluster,
     uint32_t worker, const union addr *from, uint64_t now_ns);
@@ -126,27 +135,30 @@ static inline const struct route *routes_find(const struct routes *r,
     uint16_t cluster, uint32_t worker, uint64_t now_ns);
 
 /*
- * Return the next fresh route of a cluster, or NULL at the end.  *next must be
- * 0 at the start.
+ * Return the next fresh route of a cluster, or NULL after the last one.  *next
+ * must be 0 at first.
  */
 static inline const struct route *routes_next(const struct routes *r,
     uint16_t cluster, uint64_t now_ns, uint32_t *next);
 
 /*
- * Return the next address of a cluster to which models for the whole cluster
- * are sent, each address once, or NULL at the end.  *next must be 0 at the
- * start.
+ * Return the next address to which models for the whole cluster are sent, or
+ * NULL after the last one.  Each address is returned once.  *next must be 0 at
+ * first.
  */
 static inline const union addr *routes_next_address(const struct routes *r,
     uint16_t cluster, uint64_t now_ns, uint32_t *next);
 
-/* Does the address have credit for a model for the whole cluster? */
+/*
+ * May a model for the whole cluster be sent to the address p?  This is true if
+ * it has credit or needs none.
+ */
 static inline bool routes_may_send(const struct routes *r,
     const struct routes_place *p);
 
 /*
- * Subtract the credit for one model for the whole cluster from each address of
- * the cluster.
+ * Reduce the credit of each address of the cluster by one model for the whole
+ * cluster.
  */
 static inline void routes_use_credit(const struct routes *r, uint16_t cluster);
 
@@ -157,20 +169,21 @@ static inline uint32_t routes_workers(const struct routes *r, uint16_t cluster,
 /* Count all routes. */
 static inline uint32_t routes_count(const struct routes *r);
 
-/* Forget a worker, because it has another name now. */
+/* Forget a worker, because it now has another name. */
 static inline void routes_remove(struct routes *r, uint16_t cluster,
     uint32_t worker);
 
 /* Forget up to ROUTES_SWEEP routes that are too old. */
 static inline void routes_expire(struct routes *r, uint64_t now_ns);
 
-/* Return the place in row `at`. */
+/* Return the place in row number `at`. */
 static inline struct routes_place *routes_place(const struct routes *r,
     uint32_t at);
 
 /*
- * Write the address and age of a route as a member of a list.  own is the
- * address of the switch to which the route belongs, or NULL.
+ * Add the address of route r and the time since its last packet to c, for a
+ * list of members.  `own` is the address of the switch that has the route, or
+ * NULL.
  */
 static inline void routes_put_member(const struct route *r, struct counters *c,
     const union addr *own, uint64_t now_ns);
@@ -220,7 +233,7 @@ routes_count(const struct routes *r)
 	return r->route.count;
 }
 
-/* Return the route in row `at`. */
+/* Return the route in row number `at`. */
 static inline struct route *
 routes_route(const struct routes *r, uint32_t at)
 {
@@ -233,14 +246,17 @@ routes_place(const struct routes *r, uint32_t at)
 	return lru_row(&r->place, at);
 }
 
-/* Return the links of row `at`, which are `offset` bytes from its start. */
+/*
+ * Return the links of row number `at`, which are `offset` bytes from the start
+ * of the row.
+ */
 static inline struct routes_link *
 routes_link(const struct lru *t, uint32_t at, size_t offset)
 {
 	return (void *)((uint8_t *)lru_row(t, at) + offset);
 }
 
-/* Remove row `at` from a list. */
+/* Remove row number `at` from a list. */
 static inline void
 routes_unlink(const struct lru *t, struct routes_list *l, uint32_t at,
     size_t offset)
@@ -257,7 +273,7 @@ routes_unlink(const struct lru *t, struct routes_list *l, uint32_t at,
 		routes_link(t, k.after, offset)->before = k.before;
 }
 
-/* Add row `at` at the end of a list. */
+/* Add row number `at` at the end of a list. */
 static inline void
 routes_append(const struct lru *t, struct routes_list *l, uint32_t at,
     size_t offset)
@@ -270,7 +286,7 @@ routes_append(const struct lru *t, struct routes_list *l, uint32_t at,
 	l->last = at;
 }
 
-/* Add row `at` at the start of a list. */
+/* Add row number `at` at the start of a list. */
 static inline void
 routes_prepend(const struct lru *t, struct routes_list *l, uint32_t at,
     size_t offset)
@@ -283,7 +299,7 @@ routes_prepend(const struct lru *t, struct routes_list *l, uint32_t at,
 	l->first = at;
 }
 
-/* Return the key of an address of a cluster. */
+/* Return the key of address `at` of a cluster in the table of places. */
 static inline uint64_t
 routes_place_key(const struct routes *r, uint16_t cluster,
     const union addr *at)
@@ -294,9 +310,9 @@ routes_place_key(const struct routes *r, uint16_t cluster,
 }
 
 /*
- * Return the row of an address of a cluster, and add a row if it has none.
- * Returns 0 if there is no memory, or in the very unlikely case that another
- * address has the same key.
+ * Return the number of the row of address `at` of a cluster, and add a row if
+ * there is none.  Returns 0 if there is no memory, or in the very unlikely case
+ * that another address has the same key.
  */
 static inline uint32_t
 routes_make_place(struct routes *r, uint16_t cluster, const union addr *at)
@@ -321,8 +337,8 @@ routes_make_place(struct routes *r, uint16_t cluster, const union addr *at)
 }
 
 /*
- * Remove route `at` from its address.  An address without routes is removed
- * too.
+ * Remove route number `at` from its address.  If the address then has no
+ * routes, remove the address too.
  */
 static inline void
 routes_leave_place(struct routes *r, uint32_t at)
@@ -342,7 +358,7 @@ routes_leave_place(struct routes *r, uint32_t at)
 	it->place = 0;
 }
 
-/* Forget a route. */
+/* Forget route number `at`. */
 static inline void
 routes_forget(struct routes *r, uint32_t at)
 {
@@ -377,7 +393,10 @@ routes_expire(struct routes *r, uint64_t now_ns)
 		routes_forget(r, at);
 }
 
-/* Add a route without an address.  Returns 0 if there is no memory. */
+/*
+ * Add a route without an address.  Returns the number of its row, or 0 if there
+ * is no memory.
+ */
 static inline uint32_t
 routes_add(struct routes *r, uint16_t cluster, uint32_t worker)
 {
@@ -400,8 +419,8 @@ routes_add(struct routes *r, uint16_t cluster, uint32_t worker)
 }
 
 /*
- * Set the address of route `at`.  Returns false if memory or quota is
- * exhausted.
+ * Make `from` the address of route number `at`.  Returns false if memory or
+ * quota is exhausted.
  */
 static inline bool
 routes_set_place(struct routes *r, uint32_t at, const union addr *from)
@@ -430,7 +449,10 @@ routes_set_place(struct routes *r, uint32_t at, const union addr *from)
 	return true;
 }
 
-/* Was the worker already seen in this tick, at this address? */
+/*
+ * Was the worker with route `it` already seen at address `from` in the current
+ * tick?
+ */
 static inline bool
 routes_is_unchanged(
     const struct route *it, const union addr *from, uint64_t now_ns)
@@ -441,7 +463,7 @@ routes_is_unchanged(
 
 /*
  * Set the address of a worker and mark the worker as the most recently seen
- * one.  Returns its route, or 0 if memory or quota is exhausted.
+ * one.  Returns the number of its route, or 0 if memory or quota is exhausted.
  */
 static inline uint32_t
 routes_move_worker(struct routes *r, uint16_t cluster, uint32_t worker,
@@ -484,7 +506,7 @@ routes_note(struct routes *r, uint16_t cluster, uint32_t worker,
 	return true;
 }
 
-/* Was the route used within ROUTES_KEEP_NS? */
+/* Was the worker with route `it` seen within the last ROUTES_KEEP_NS? */
 static inline bool
 routes_is_fresh(const struct route *it, uint64_t now_ns)
 {

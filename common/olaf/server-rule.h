@@ -1,5 +1,6 @@
 /*
- * server-rule.h - how a parameter server applies an update (Olaf section 2.1)
+ * server-rule.h - the rule by which a parameter server applies an update (Olaf,
+ * section 2.1)
  *
  * For an update with reward r and gradient g (a direction of ascent), the rule
  * is:
@@ -8,9 +9,10 @@
  * 	average		g_a <- (1 - a) g_a + a g, from 0; or g itself
  * 	optimizer	w <- w + rate g_a (sgd), or Adam's step of g_a
  *
- * Each operation is rounded to binary32.  Vectors that need several packets are
- * kept and answered range by range.  Each range has its own version, step count
- * and r_g.  An update that would make a weight non-finite changes nothing.  The
+ * Each operation is rounded to binary32.  If a vector needs several packets,
+ * each packet carries a range of the vector, and the server stores and answers
+ * each range separately.  Each range has its own version, step count and r_g.
+ * An update that would make a weight infinite or NaN changes nothing.  The
  * functions have no side effects.  server_rule_free() frees the vectors.
  */
 #ifndef INNET_OLAF_SERVER_RULE_H
@@ -31,21 +33,23 @@ enum server_rule_optimizer { SERVER_RULE_SGD, SERVER_RULE_ADAM };
 /* The verdict on an update. */
 enum server_rule_verdict {
 	SERVER_RULE_APPLIED, SERVER_RULE_GATED, SERVER_RULE_NONFINITE,
-	SERVER_RULE_MISMATCHED,		/* segmented differently than the
-					 * cluster's vectors */
-	SERVER_RULE_NO_MODEL		/* some ranges are not set yet */
+	SERVER_RULE_MISMATCHED,		/* the update is not segmented like the
+					 * vectors of its cluster */
+	SERVER_RULE_NO_MODEL		/* some ranges have no weights yet */
 };
 
 struct server_rule_conf {
 	enum server_rule_gate gate;
 	double gate_ema;	/* weight of the newest reward in r_g */
-	double average_ema;	/* the factor a; 1: no average */
+	double average_ema;	/* the factor `a` of the average; 1: no
+				 * average */
 	enum server_rule_optimizer optimizer;
 	double rate;		/* learning rate */
 };
 
 struct server_rule_range {
-	uint32_t version;	/* 0: not set yet */
+	uint32_t version;	/* version of the weights; 0: the range has no
+				 * weights yet */
 	uint32_t step;		/* step count of Adam */
 	double reward;		/* the value r_g */
 	bool rewarded;		/* a reward has arrived */
@@ -53,21 +57,23 @@ struct server_rule_range {
 
 /* The weights of one cluster. */
 struct server_rule {
-	uint32_t elements, n;	/* n: elements in each packet but the last */
-	uint32_t ranges, whole;	/* packets of a vector; number of ranges that
-				 * are set */
+	uint32_t elements, n;	/* number of elements in the vector; number of
+				 * elements in each packet except the last */
+	uint32_t ranges, whole;	/* number of ranges of the vector; number of
+				 * ranges that have weights */
 	uint32_t initial_worker;	/* worker that sent the initial
 					 * weights */
 	bool has_initial;
-	bool updated;		/* an update has arrived for this model */
-	float *w, *g, *m, *v;	/* weights, g_a, Adam's moments, in one block */
+	bool updated;		/* an update of this vector has arrived */
+	float *w, *g, *m, *v;	/* weights, g_a and Adam's two moments; all in
+				 * one block that w owns */
 	float *fresh;		/* buffer for the new weights of one range */
 	struct server_rule_range *range;	/* owned */
 };
 
 /*
- * Allocate vectors of `elements` elements, with n in each packet.  Returns
- * false if there is no memory.
+ * Allocate vectors of `elements` elements, of which each packet contains n.
+ * Returns false if there is no memory.
  */
 static inline bool server_rule_init(struct server_rule *p, uint32_t elements,
     uint32_t n);
@@ -75,20 +81,21 @@ static inline bool server_rule_init(struct server_rule *p, uint32_t elements,
 /* Free the vectors. */
 static inline void server_rule_free(struct server_rule *p);
 
-/* Are all ranges set, so that updates can be applied? */
+/* Do all ranges have weights, so that updates can be applied? */
 static inline bool server_rule_is_ready(const struct server_rule *p);
 
 /*
- * Return the range of packet u, or UINT32_MAX if the packet does not fit this
- * vector.
+ * Return the index of the range that packet u contains, or UINT32_MAX if the
+ * packet is not segmented like this vector.
  */
 static inline uint32_t server_rule_range(const struct server_rule *p,
     const struct update *u);
 
 /*
- * Process a packet of initial weights.  Returns true if this packet is the
- * first one of the cluster, or if it comes from the same worker and its range
- * is not set yet.  The first packet determines how the vector is divided.
+ * Process a packet of initial weights.  The first packet of a cluster
+ * determines how the vector is divided into ranges.  After it, only packets
+ * from the same worker whose range has no weights yet are used.  Returns
+ * whether the packet was used.
  */
 static inline bool server_rule_take_weights(struct server_rule *p,
     const struct update *u);
@@ -99,8 +106,9 @@ static inline enum server_rule_verdict server_rule_update(
     const struct update *u);
 
 /*
- * Make the header of the model packet that answers u, for worker `to`.  Its
- * vector is at p->w + model->first.  The range must be set.
+ * Fill in *model, the header of the model packet that answers u, for worker
+ * `to`.  The vector of the model is at p->w + model->first.  The range must
+ * have weights.
  */
 static inline void server_rule_make_model(const struct server_rule *p,
     const struct update *u, uint32_t to, struct update *model);
@@ -110,8 +118,8 @@ static inline bool server_rule_admits(const struct server_rule_conf *cf,
     const struct server_rule_range *at, double r);
 
 /*
- * Update r_g and the version after an update that the gate admitted (pass) or
- * rejected.  innet-sim, which has a clock but no vectors, needs only this
+ * Update r_g and the version after an update.  `pass` is true if the gate
+ * admitted the update.  innet-sim has no vectors, so it needs only this
  * function and server_rule_admits().
  */
 static inline enum server_rule_verdict server_rule_finish(
@@ -119,8 +127,8 @@ static inline enum server_rule_verdict server_rule_finish(
     bool pass);
 
 /*
- * Return the header of a model packet that answers u, for a range in state
- * `at`.
+ * Return the header of a model packet that answers u, for worker `to`.  `at` is
+ * the state of the range.
  */
 static inline struct update server_rule_model_header(
     const struct server_rule_range *at, const struct update *u, uint32_t to);
@@ -182,8 +190,8 @@ server_rule_take_weights(struct server_rule *p, const struct update *u)
 		uint32_t n = u->n;
 
 		if (u->following == 0 && u->n < u->elements)
-			return false;	/* the last packet does not show the
-					 * size of the other packets */
+			return false;	/* the last packet does not show how
+					 * long the other packets are */
 		if (p->w == NULL && !server_rule_init(p, u->elements, n))
 			return false;
 		p->has_initial = true;
@@ -209,8 +217,8 @@ server_rule_admits(const struct server_rule_conf *cf,
 }
 
 /*
- * Update r_g with the reward of an update that was applied or rejected by the
- * gate.
+ * Update r_g with the reward r of an update, whether the gate admitted it or
+ * not.
  */
 static inline void
 server_rule_update_reward(const struct server_rule_conf *cf,
@@ -226,8 +234,8 @@ server_rule_update_reward(const struct server_rule_conf *cf,
 }
 
 /*
- * Return the new weight at index i for the gradient average a, and its new
- * moments.
+ * Return the new weight at index i for the average gradient `a`, and store its
+ * new moments in *m and *v.  `correct` contains Adam's bias corrections.
  */
 static inline float
 server_rule_step(const struct server_rule_conf *cf, const struct server_rule *p,
@@ -272,7 +280,10 @@ server_rule_apply(const struct server_rule_conf *cf, struct server_rule *p,
 	bool finite = true;
 	float a, m, v;
 
-	/* Compute all new weights first, so that a bad one changes nothing. */
+	/*
+	 * Compute all new weights first, so that an update with an infinite
+	 * weight changes nothing.
+	 */
 	for (uint32_t i = 0; i < u->n; i++) {
 		size_t at = u->first + i;
 		float g = vec_get(u->vec, i);

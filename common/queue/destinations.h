@@ -1,19 +1,20 @@
 /*
  * destinations.h - number the destinations of the updates at one port
  *
- * Independent training jobs can use the same cluster behind one port, but their
- * updates must never be merged.  Therefore the queue, the shapes of clusters
- * and the count of active clusters use keys that contain the number of the
- * destination.  A destination is an address and UDP port, IPv4 or IPv6, and the
- * VLAN of the frame.  An update without a frame has no VLAN.  Live and replayed
- * switches use the same numbers, so that they make the same decisions.
+ * Independent training jobs can use the same cluster behind one port, but
+ * updates of different jobs must never be merged.  Therefore the queue, the
+ * table of shapes and the count of active clusters use keys that contain the
+ * number of the destination.  A destination consists of an IPv4 or IPv6
+ * address, a UDP port and the VLAN of the frame.  An update without a frame has
+ * no VLAN.  A live switch and a replay of its traffic use the same numbers, so
+ * that both make the same decisions.
  *
  * The first destination of a port has the number 0, for which the queue has its
  * fastest tables.  Untrusted hosts can send to any number of destinations, so
- * only the most recently used ones are known.  If a forgotten destination is
- * used again, it gets a new number, so its updates are not merged with those
- * that already wait.  Another destination gets the old number only after 2^22
- * other destinations have used the same row.
+ * the table contains only the most recently used destinations.  If a forgotten
+ * destination is used again, it gets a new number, so its updates are not
+ * merged with updates that already wait.  The old number is given to another
+ * destination only after 2^22 destinations have used the same row.
  *
  * This is a separate file because this rule separates independent training
  * jobs.  The functions use no clock and no socket.  destinations_free() frees
@@ -45,13 +46,15 @@ struct destinations {
 	struct destination last;	/* destination of the last update;
 					 * family 0: none */
 	struct lru rows;		/* rows of struct destination */
-	uint32_t taken[DESTINATIONS_MOST];	/* how often each row was
-						 * taken */
+	uint32_t taken[DESTINATIONS_MOST];	/* for each row, number of
+						 * destinations that have used
+						 * it */
 	struct hashmap_multiplier hash_seed;
 };
 
 /*
- * Initialise d.  hash_seed is the seed of maps that untrusted hosts can fill.
+ * Initialise d.  `hash_seed` is the multiplier of maps that untrusted hosts can
+ * fill.
  */
 static inline void
 destinations_init(
@@ -70,7 +73,7 @@ destinations_free(struct destinations *d)
 	lru_free(&d->rows);
 }
 
-/* Does row r contain this destination? */
+/* Does row r contain the destination with address `to` and VLAN `vlan`? */
 static inline bool
 destinations_match(
     const struct destination *r, const union addr *to, uint64_t vlan)
@@ -79,9 +82,9 @@ destinations_match(
 }
 
 /*
- * Do the work of destinations_find() for a destination other than the last one.
- * If two destinations have the same key, each use of one takes the row from the
- * other, and the destination that was used gets a new number.
+ * Do the work of destinations_find() if the destination is not the last one.
+ * If two destinations have the same key, they compete for one row: each time
+ * the row changes its destination, the new one gets a new number.
  */
 __attribute__((noinline, unused)) static uint32_t
 destinations_search(

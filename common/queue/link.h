@@ -1,13 +1,14 @@
 /*
  * link.h - a link that sends one frame at a time, at a rate in bits per second
  *
- * This file contains only arithmetic.  The transmission of a frame starts at
- * its arrival or at the previous departure, whichever is later.  It takes (8e9
- * length + rate / 2) / rate ns, rounded down, plus a time that is the same for
- * every frame, because hardware starts a frame some cycles after the previous
- * one.  The departure of the frame in transmission can be delayed.  Times are
- * in ns on one clock, which ends at LINK_END_NS.  A capture may contain frames
- * of any length up to 4 GB, but no frame leaves later than LINK_END_NS.
+ * This file contains only arithmetic.  The transmission of a frame starts when
+ * the frame arrives or when the previous frame departs, whichever is later.  It
+ * takes (8e9 length + rate / 2) / rate ns, rounded down.  A constant time is
+ * added for each frame, because hardware starts a frame some cycles after the
+ * previous one.  The departure of the frame in transmission can be delayed.
+ * Times are in ns on one clock, whose last value is LINK_END_NS.  A capture may
+ * contain frames of any length up to 4 GB, but no frame leaves later than
+ * LINK_END_NS.
  */
 #ifndef INNET_QUEUE_LINK_H
 #define INNET_QUEUE_LINK_H
@@ -17,13 +18,17 @@
 #define LINK_END_NS ((uint64_t)INT64_MAX)
 
 struct link {
-	uint64_t rate_bps;	/* 0: no limit, so frames need no time */
-	uint32_t extra_bytes;	/* extra bytes of each frame on the wire */
-	uint64_t frame_ns;	/* extra time of each frame */
-	uint64_t free_ns;	/* departure of the last frame that was
-				 * started */
-	uint32_t last_bytes;	/* cache of one division: length of a frame */
-	uint64_t last_ns;	/* cache of one division: time of that frame */
+	uint64_t rate_bps;	/* rate in bit/s; 0: no limit, so transmission
+				 * takes no time */
+	uint32_t extra_bytes;	/* bytes added to the length of each frame */
+	uint64_t frame_ns;	/* time added to the transmission of each
+				 * frame */
+	uint64_t free_ns;	/* departure time of the frame whose
+				 * transmission was started last */
+	uint32_t last_bytes;	/* length of the frame for which last_ns was
+				 * computed */
+	uint64_t last_ns;	/* time for which this frame occupies the link;
+				 * this saves a division */
 };
 
 /*
@@ -48,7 +53,7 @@ link_time_ns(struct link *l, uint32_t bytes)
 
 /*
  * Start the transmission of a frame that has waited since arrival_ns.  Returns
- * the time at which its last bit will have left.
+ * the time at which the last bit of the frame leaves.
  */
 static inline uint64_t
 link_start_frame(struct link *l, uint64_t arrival_ns, uint32_t bytes)
@@ -62,8 +67,8 @@ link_start_frame(struct link *l, uint64_t arrival_ns, uint32_t bytes)
 }
 
 /*
- * Delay by ns the departure of the last frame that was started.  Returns the
- * new time of departure.
+ * Delay the departure of the frame whose transmission was started last by `ns`.
+ * Returns the new departure time.
  */
 static inline uint64_t
 link_delay(struct link *l, uint64_t ns)

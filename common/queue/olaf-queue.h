@@ -5,10 +5,10 @@
  * The frames are in slots (slots.h).  For each key (destination, cluster,
  * following), the queue records the position of the update that waits and is
  * not locked.  It uses an array for keys below `plain` and a map for other
- * keys.  If there is such an update, an arrival is merged with it, replaces it,
- * or is dropped.  innet-olaf(7) describes these rules, and the choices for
- * points that the paper leaves open.  The functions read no clock: time is an
- * argument.
+ * keys.  An arriving update is merged with the waiting update with the same
+ * key, replaces it, or is dropped.  innet-olaf(7) describes these rules and how
+ * innet decides points that the paper leaves open.  These functions do not read
+ * a clock; the caller passes the time.
  */
 #ifndef INNET_QUEUE_OLAF_QUEUE_H
 #define INNET_QUEUE_OLAF_QUEUE_H
@@ -27,17 +27,19 @@
 enum olaf_queue_combine { OLAF_QUEUE_MEAN, OLAF_QUEUE_SUM };
 
 enum olaf_queue_verdict {
-	OLAF_QUEUE_APPENDED,		/* put into a free slot */
-	OLAF_QUEUE_AGGREGATED,	/* merged into the waiting update */
-	OLAF_QUEUE_REPLACED,	/* replaced an older update of the same
-				 * worker */
-	OLAF_QUEUE_REPLACED_REWARD,	/* replaced an update with a lower
-					 * reward */
-	OLAF_QUEUE_SUPERSEDED,	/* dropped: not newer than one of the same
-				 * worker */
+	OLAF_QUEUE_APPENDED,		/* the update was put into a free
+					 * slot */
+	OLAF_QUEUE_AGGREGATED,	/* the update was merged with the waiting
+				 * update */
+	OLAF_QUEUE_REPLACED,	/* the update replaced an older update of the
+				 * same worker */
+	OLAF_QUEUE_REPLACED_REWARD,	/* the update replaced an update with a
+					 * lower reward */
+	OLAF_QUEUE_SUPERSEDED,	/* dropped: a waiting update of the same worker
+				 * is not older */
 	OLAF_QUEUE_DROPPED_REWARD,	/* dropped: reward too low */
-	OLAF_QUEUE_DROPPED_LIMIT,	/* dropped: more than 65,535 would be
-					 * merged */
+	OLAF_QUEUE_DROPPED_LIMIT,	/* dropped: more than 65,535 updates
+					 * would be merged */
 	OLAF_QUEUE_DROPPED_FULL	/* dropped: no slot is free */
 };
 
@@ -45,19 +47,19 @@ enum olaf_queue_verdict {
 
 struct olaf_queue {
 	struct slots *slots;	/* borrowed */
-	uint32_t *at;		/* owned; by key: index in the ring plus 1,
-				 * or 0 */
-	uint32_t plain;		/* length of at */
-	struct hashmap waiting;	/* map from other keys to the index in the
+	uint32_t *at;		/* owned; for each key below `plain`: index in
+				 * the ring plus 1, or 0 if no update waits */
+	uint32_t plain;		/* number of entries of `at` */
+	struct hashmap waiting;	/* maps each key >= plain to the index in the
 				 * ring */
 	enum olaf_queue_combine combine;
 	double threshold;	/* threshold for rewards; NAN: no test */
 };
 
 /*
- * Initialise q over `slots`.  Keys below plain are the usual ones; the hash
- * seed is for the map of the other keys.  Returns false if there is no memory;
- * then q owns nothing.
+ * Initialise q with the slots at `slots`.  Keys below `plain` are the usual
+ * keys; `hash_seed` is the multiplier of the map for the other keys.  Returns
+ * false if there is no memory; in this case q owns nothing.
  */
 static inline bool olaf_queue_init(struct olaf_queue *q, struct slots *slots,
     enum olaf_queue_combine combine, double threshold, uint32_t plain,
@@ -67,15 +69,15 @@ static inline bool olaf_queue_init(struct olaf_queue *q, struct slots *slots,
 static inline void olaf_queue_free(struct olaf_queue *q);
 
 /*
- * Return the key of an update to a destination.  At most one update with each
- * key waits.  If a vector fits into one packet and the destination is 0, the
- * key is the cluster, 0 to 65,535.
+ * Return the key of update u to the destination with number `destination`.  At
+ * most one unlocked update with each key waits.  If a vector fits into one
+ * packet and the destination is 0, the key is the number of the cluster.
  */
 static inline uint64_t olaf_queue_key(const struct update *u,
     uint32_t destination);
 
 /*
- * Return the ring index of the waiting update with this key, or
+ * Return the index in the ring of the waiting update with key `key`, or
  * OLAF_QUEUE_NONE.
  */
 static inline uint32_t olaf_queue_find(const struct olaf_queue *q,
@@ -88,7 +90,7 @@ static inline uint32_t olaf_queue_find(const struct olaf_queue *q,
 static inline enum olaf_queue_verdict olaf_queue_offer(struct olaf_queue *q,
     const struct arrival *a, uint64_t now_ns, uint16_t *lost);
 
-/* Lock a new head, because its transmission starts. */
+/* Lock the update at the head, because its transmission starts. */
 static inline void olaf_queue_lock(struct olaf_queue *q,
     const struct slot *head);
 
@@ -132,8 +134,9 @@ olaf_queue_find(const struct olaf_queue *q, uint64_t key)
 }
 
 /*
- * Merge the waiting update and the arrival, by mean or by sum.  The result has
- * the headers of the arrival.
+ * Merge the waiting update e and the arrival a by taking their mean or sum.
+ * The result, which is stored in e, has the headers of the arrival.  Returns
+ * false if there is no memory.
  */
 static inline bool
 olaf_queue_merge(struct olaf_queue *q, struct slot *e, const struct arrival *a)
@@ -166,7 +169,7 @@ olaf_queue_merge(struct olaf_queue *q, struct slot *e, const struct arrival *a)
 		memmove(e->bytes + vec_at, vec, 4 * (size_t)a->up->n);
 	}
 	memcpy(e->bytes, a->bytes, vec_at);
-	if (a->tail > 0)		/* the update is tagged again when it
+	if (a->tail > 0)		/* the tag is replaced when the update
 					 * leaves */
 		memcpy(e->bytes + have - a->tail, a->bytes + have - a->tail,
 		    a->tail);
@@ -186,8 +189,8 @@ olaf_queue_merge(struct olaf_queue *q, struct slot *e, const struct arrival *a)
 }
 
 /*
- * Decide what to do with the arrival a of an update while e waits with the same
- * key.
+ * Merge the arriving update a with e, which waits with the same key, replace e
+ * by it or drop it.  Returns what was done.
  */
 static inline enum olaf_queue_verdict
 olaf_queue_decide(struct olaf_queue *q, struct slot *e, const struct arrival *a)
@@ -195,8 +198,8 @@ olaf_queue_decide(struct olaf_queue *q, struct slot *e, const struct arrival *a)
 	const double r = (double)a->up->reward, re = (double)e->up.reward;
 
 	/*
-	 * Another job uses the cluster now (port.h), so the two cannot be
-	 * merged.
+	 * The cluster is now used by another job (port.h), so the two updates
+	 * cannot be merged.
 	 */
 	if (a->up->n != e->up.n || a->up->elements != e->up.elements ||
 	    a->tail != e->tail)
@@ -243,8 +246,8 @@ olaf_queue_offer(struct olaf_queue *q, const struct arrival *a, uint64_t now_ns,
 	if (slot < 0)
 		return OLAF_QUEUE_DROPPED_FULL;
 	/*
-	 * The transmission of the first frame starts at once, so it never
-	 * waits.
+	 * If the queue was empty, the transmission of the frame starts at once,
+	 * so it never waits and needs no entry.
 	 */
 	if (q->slots->count > 1 && key < q->plain)
 		q->at[key] = (uint32_t)slot + 1;

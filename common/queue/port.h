@@ -1,21 +1,22 @@
 /*
  * port.h - one egress port: a queue, its link, and its counters
  *
- * The queue is the Olaf queue or a drop-tail queue; the rest of the code is the
- * same.  Both queue frames other than updates (results, regular traffic) like a
- * drop-tail queue.  The caller offers arrivals in order of time and processes
- * departures:
+ * The queue is the Olaf queue or a drop-tail queue; all other code is shared.
+ * In both cases frames that are not updates (results, regular traffic) are
+ * queued as in a drop-tail queue.  The caller offers arrivals in order of time
+ * and processes departures:
  *
  * 	while (port_deadline_ns(p) <= now)
  * 		... port_head(p) leaves ... port_pop(p);
  * 	port_offer(p, &arrival, now);
  *
- * At the same time departures come before arrivals.  A pop may be late (a live
- * sender never sends early), but this does not change the schedule of the link.
- * The port reads no clock and sends nothing.  Its state for updates (merging,
- * the shapes of clusters, active clusters, the tally) is allocated at the first
- * update.  An initialised port must not be moved, because its queue contains
- * pointers into it.
+ * If a departure and an arrival have the same time, the departure comes first.
+ * The caller may pop a frame after its deadline, as a live sender does, but
+ * this does not change the schedule of the link.  The port reads no clock and
+ * sends nothing.  Its state for updates (merging, the shapes of clusters,
+ * active clusters, the tally) is allocated at the first update.  An initialised
+ * port must not be moved in memory, because its queue contains pointers into
+ * it.
  */
 #ifndef INNET_QUEUE_PORT_H
 #define INNET_QUEUE_PORT_H
@@ -36,48 +37,51 @@
 enum port_queue { PORT_FIFO, PORT_OLAF };
 
 #define PORT_NEVER UINT64_MAX
-#define PORT_FORGET_NS 60000000000u	/* lifetime of a cluster's shape: one
-					 * minute */
+#define PORT_FORGET_NS 60000000000u	/* how long a cluster's shape is kept
+					 * without updates: one minute */
 
-enum { PORT_SHAPES_MOST = 65536 };	/* shapes beyond those of destination
-					 * 0 */
+enum { PORT_SHAPES_MOST = 65536 };	/* maximum number of shapes for other
+					 * destinations than destination 0 */
 
 struct port_conf {
 	enum port_queue queue;
-	uint32_t slots;		/* Qmax, including the frame in transmission; 0:
-				 * no limit */
-	uint64_t rate_bps;	/* 0: frames need no time */
-	uint32_t extra_bytes;	/* extra bytes of each frame on the wire */
-	uint64_t frame_ns;	/* extra time of each frame */
-	uint64_t merge_ns;	/* time that each merge in the Olaf queue
-				 * takes */
+	uint32_t slots;		/* Qmax, the number of slots, including the slot
+				 * of the frame in transmission; 0: no limit */
+	uint64_t rate_bps;	/* rate of the link; 0: no limit, so
+				 * transmission takes no time */
+	uint32_t extra_bytes;	/* bytes added to the length of each frame */
+	uint64_t frame_ns;	/* time added to the transmission of each
+				 * frame */
+	uint64_t merge_ns;	/* time by which each merge in the Olaf queue
+				 * delays the departure of the head */
 	enum olaf_queue_combine combine;
 	double threshold;	/* threshold for rewards; NAN: off */
 	uint64_t active_window_ns;
-	uint32_t clusters;	/* ids are less than this; 0: 65,536 */
+	uint32_t clusters;	/* number of cluster ids; 0: 65,536 */
 	bool silent;		/* do not write the queue status into models */
 	struct hashmap_multiplier hash_seed;	/* seed of maps that untrusted
 						 * hosts fill */
 };
 
-/* The kinds of frames, other than updates, that pass a port. */
+/* The kinds of frames, other than updates, that pass through a port. */
 enum port_kind { PORT_REGULAR, PORT_PROGRAM, PORT_KINDS };
 
 struct port_count {
 	uint64_t sent, dropped, queued;
-	uint64_t bytes;		/* bytes of frames that left; in PORT_PROGRAM
-				 * including updates */
+	uint64_t bytes;		/* total length of the frames that left;
+				 * PORT_PROGRAM includes updates */
 };
 
 /*
- * The number of elements that the packets of a cluster's vectors contain; 0:
- * not known yet.  The shape is forgotten when no update has arrived for
- * PORT_FORGET_NS, because another job may use the cluster then.  Each
- * destination has its own shapes.
+ * The shape of a cluster: the number of elements in its vectors and packets.  0
+ * means that a number is not known yet.  The shape is forgotten when no update
+ * of the cluster has arrived for PORT_FORGET_NS, because another job may use
+ * the cluster after that time.  Each destination has its own shapes.
  */
 struct port_shape {
-	uint32_t elements, n, n_last;	/* number of elements in a vector, in a
-					 * packet, and in the last packet */
+	uint32_t elements, n, n_last;	/* number of elements in a vector; in
+					 * each packet except the last; in the
+					 * last packet */
 	uint64_t seen_ns;
 };
 
@@ -86,8 +90,8 @@ struct port_updates {
 	struct destinations destinations;
 	struct port_shape *shape;	/* shape of each cluster for destination
 					 * 0 */
-	struct lru shapes;	/* rows of struct port_shape for other
-				 * destinations */
+	struct lru shapes;	/* shapes for other destinations (rows of struct
+				 * port_shape) */
 	struct olaf_queue olaf;
 	struct active_clusters active;
 	struct tally tally;
@@ -95,10 +99,10 @@ struct port_updates {
 
 struct port {
 	struct slots slots;
-	uint64_t deadline_ns;	/* when the head will have left; PORT_NEVER:
-				 * empty */
-	uint64_t put_off_ns;	/* part of the deadline that merges have
-				 * added */
+	uint64_t deadline_ns;	/* time when the head leaves; PORT_NEVER: the
+				 * queue is empty */
+	uint64_t put_off_ns;	/* time by which merges have delayed the
+				 * deadline */
 	struct port_updates *updates;	/* NULL: no update has arrived */
 	struct link link;
 	struct port_conf cf;
@@ -108,14 +112,17 @@ struct port {
 
 /* The result of port_offer(). */
 enum port_verdict {
-	PORT_TAKEN,		/* the tally contains the details */
-	PORT_MISMATCHED,	/* ignored: shape differs from its cluster's */
-	PORT_NO_MEMORY		/* ignored: no memory for the port's state */
+	PORT_TAKEN,		/* the tally records what happened to the
+				 * update */
+	PORT_MISMATCHED,	/* ignored: the update does not have the shape
+				 * of its cluster */
+	PORT_NO_MEMORY		/* ignored: there is no memory for the state of
+				 * the port */
 };
 
 /*
- * Initialise p.  Returns false if there is no memory.  Call port_free() in
- * either case.
+ * Initialise p.  Returns false if there is no memory.  The caller must call
+ * port_free() in either case.
  */
 static inline bool port_init(struct port *p, const struct port_conf *cf);
 
@@ -123,47 +130,59 @@ static inline bool port_init(struct port *p, const struct port_conf *cf);
 static inline void port_free(struct port *p);
 
 /*
- * Offer a valid, finite update that arrives at now_ns.  This must not be before
+ * Offer a valid, finite update that arrives at now_ns, which must not be before
  * the last arrival or departure.
  */
 static inline enum port_verdict port_offer(struct port *p,
     const struct arrival *a, uint64_t now_ns);
 
-/* Offer a frame other than an update.  Returns false if it is dropped. */
+/*
+ * Offer a frame that is not an update.  Returns false if the frame is dropped.
+ */
 static inline bool port_offer_plain(struct port *p, const struct arrival *a,
     uint64_t now_ns);
 
-/* Return when the frame in transmission will have left, or PORT_NEVER. */
+/* Return the time when the frame in transmission leaves, or PORT_NEVER. */
 static inline uint64_t port_deadline_ns(const struct port *p);
 
 /* Return the frame in transmission, or NULL. */
 static inline struct slot *port_head(const struct port *p);
 
-/* Count the head, which has left the link, and start to send the next frame. */
+/*
+ * Count and remove the frame at the head, which has left, and start the
+ * transmission of the next frame.
+ */
 static inline void port_pop(struct port *p);
 
 /*
- * Remove the head, which has not left, because the port went down.  The caller
- * must count it.
+ * Remove the frame at the head, which has not left, because the port went down.
+ * The caller must count the frame.
  */
 static inline void port_drop_head(struct port *p, uint64_t now_ns);
 
-/* Write the header of the update in s into its bytes after a merge. */
+/*
+ * Write the header of the update in slot s into its bytes.  This is necessary
+ * after a merge.
+ */
 static inline void port_update_header(struct slot *s);
 
-/* Return the queue's status at now_ns, for a model that passes the switch. */
+/*
+ * Return the status of the queue at now_ns, for a model that passes through the
+ * switch.
+ */
 static inline struct update_status port_status(struct port *p, uint64_t now_ns);
 
 /*
- * Return the number of a destination of updates.  tags are the VLAN tags of its
- * frames (0: none).  Returns DESTINATIONS_NONE if there is no memory.
+ * Return the number of the destination `to` of updates.  `tags` are the VLAN
+ * tags of the frames (0: none).  Returns DESTINATIONS_NONE if there is no
+ * memory.
  */
 static inline uint32_t port_find_destination(struct port *p,
     const union addr *to, uint64_t tags);
 
 /*
- * Learn the shape of a cluster from a model.  The model must have arrived
- * through this port from the destination of the cluster's updates.
+ * Learn the shape of a cluster from a model.  The model must have come from the
+ * destination to which the updates of the cluster are sent, through this port.
  */
 static inline void port_learn_shape(struct port *p, const struct update *model,
     uint32_t destination, uint64_t now_ns);
@@ -177,7 +196,10 @@ static inline void port_prefetch(const struct port *p, uint16_t cluster);
  */
 __attribute__((unused)) static bool port_allocate_updates(struct port *p);
 
-/* Count the verdict of the queue on an update. */
+/*
+ * Count what the queue did with update u.  `lost` is the number of constituents
+ * that it removed from the queue.
+ */
 static inline void port_count_verdict(struct port *p, enum olaf_queue_verdict v,
     const struct update *u, uint16_t lost);
 
@@ -185,7 +207,7 @@ static inline void port_count_verdict(struct port *p, enum olaf_queue_verdict v,
 static inline void port_count_queued(struct port *p);
 
 /*
- * Forget the clusters that were active here.  Returns false if there is no
+ * Forget which clusters were active at this port.  Returns false if there is no
  * memory.
  */
 static inline bool port_forget_clusters(struct port *p);
@@ -285,7 +307,7 @@ port_head(const struct port *p)
 	return slots_head(&p->slots);
 }
 
-/* Start the transmission of the head, and lock it. */
+/* If the queue is not empty, lock the head and start its transmission. */
 static inline void
 port_start_head(struct port *p)
 {
@@ -318,8 +340,8 @@ port_pop(struct port *p)
 }
 
 /*
- * Does the update have the same shape as the first updates of its cluster?
- * Each part of the shape is learned from the first packet that shows it.
+ * Does update u match the shape s of its cluster?  Each number that is not yet
+ * known is learned from the first packet that shows it.
  */
 static inline bool
 port_shape_fits(struct port_shape *s, const struct update *u, uint64_t now_ns)
@@ -327,7 +349,8 @@ port_shape_fits(struct port_shape *s, const struct update *u, uint64_t now_ns)
 	bool last = u->following == 0 && u->n < u->elements;
 
 	if (last && u->n > u->elements - u->n)
-		return false;	/* longer than earlier packets */
+		return false;	/* the last packet would be longer than the
+				 * others */
 	if (s->elements == 0 || now_ns - s->seen_ns >= PORT_FORGET_NS)
 		*s = (struct port_shape){ .elements = u->elements };
 	if (s->elements != u->elements)
@@ -407,8 +430,9 @@ port_count_verdict(struct port *p, enum olaf_queue_verdict v,
 }
 
 /*
- * Delay the departure of the head by the time of a merge or replacement,
- * because hardware alternates between reading and writing its queue.
+ * If the queue has merged or replaced an update, delay the departure of the
+ * head by the time that this takes, because hardware cannot read and write its
+ * queue at the same time.
  */
 static inline void
 port_add_merge_time(struct port *p, enum olaf_queue_verdict v)

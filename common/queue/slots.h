@@ -2,11 +2,12 @@
  * slots.h - a ring of frames that wait for a link, and the drop-tail queue
  *
  * The ring has a fixed size or, with size 0, grows without a limit.  The frame
- * at the head is in transmission.  It keeps its slot until it has left, and
- * must not be changed.  The bytes of a slot are a whole frame or the payload of
- * a datagram; the driver decides which.  The update begins at payload_at.
- * Slots own their bytes.  Their memory grows on demand and is kept, within a
- * budget if there is one.
+ * at the head is in transmission.  This frame keeps its slot until it has left,
+ * and must not be changed.  The bytes of a slot are a whole frame or only the
+ * payload of a datagram, as the driver decides.  If they contain an update, it
+ * begins at offset payload_at.  Slots own their bytes.  The memory of a slot
+ * grows on demand and is kept when the slot becomes free.  A budget can limit
+ * the memory of all slots.
  *
  * fifo_offer() is the drop-tail queue (the baseline of Olaf, section 8).
  */
@@ -28,9 +29,10 @@ enum { SLOTS_FIRST = 64 };	/* initial size of a ring without a limit */
 /* The destination of a datagram.  A whole frame needs none. */
 struct slot_to {
 	union addr to;
-	union addr from;	/* source; family 0: the address of the
+	union addr from;	/* source address; family 0: the address of the
 				 * socket */
-	uint32_t socket;	/* the switch's socket: see struct packet */
+	uint32_t socket;	/* number of the switch's socket (see struct
+				 * packet) */
 	uint8_t tos;
 };
 
@@ -38,21 +40,25 @@ struct slot {
 	uint8_t *bytes;		/* owned */
 	uint32_t have, room;	/* number of bytes filled; number allocated */
 	uint32_t wire_bytes;	/* length of the frame on the link */
-	uint32_t payload_at;	/* offset of the update in bytes */
+	uint32_t payload_at;	/* offset of the update in `bytes` */
 	uint32_t len;		/* length of the frame before truncation */
-	uint32_t tail;		/* bytes of counter and tag after the vector */
-	uint32_t destination;	/* number of the destination: destinations.h */
-	bool framed;		/* bytes are a frame, not only a payload */
+	uint32_t tail;		/* length of counter and tag after the vector */
+	uint32_t destination;	/* number of the destination (destinations.h) */
+	bool framed;		/* `bytes` is a whole frame, not only a
+				 * payload */
 	bool bare;		/* the update is a packet in the paper's
 				 * format */
-	bool changed;		/* the checksum must be computed again */
-	bool is_update;		/* false: other traffic that is queued */
-	struct update up;	/* the update; its vec points into bytes */
-	uint64_t opened_ns;	/* when the slot was taken */
-	struct slot_to to;	/* used if framed is false */
+	bool changed;		/* the update was merged, so header and checksum
+				 * must be computed again */
+	bool is_update;		/* the slot contains an update; false: other
+				 * traffic */
+	struct update up;	/* the parsed update; its `vec` points into
+				 * `bytes` */
+	uint64_t opened_ns;	/* time when the slot was filled */
+	struct slot_to to;	/* used if `framed` is false */
 };
 
-/* Memory that several rings share. */
+/* A limit on memory that several rings share. */
 struct slots_budget {
 	uint64_t used_bytes;
 	uint64_t limit_bytes;	/* 0: no limit */
@@ -60,33 +66,33 @@ struct slots_budget {
 
 struct slots {
 	struct slot *ring;
-	uint32_t size, head, count;	/* size: Qmax, or the current number of
-					 * slots */
+	uint32_t size, head, count;	/* `size` is Qmax or, if the ring grows,
+					 * the current number of slots */
 	bool endless;		/* the ring grows without limit */
 	struct slots_budget *budget;	/* borrowed; NULL: no limit */
 };
 
-/* An arriving frame: its bytes, borrowed from the driver, and their meaning. */
+/* An arriving frame.  The bytes are borrowed from the driver. */
 struct arrival {
 	const uint8_t *bytes;
 	uint32_t have;
 	uint32_t wire_bytes;	/* length of the frame on the link */
-	uint32_t payload_at;	/* offset of the update in bytes */
+	uint32_t payload_at;	/* offset of the update in `bytes` */
 	uint32_t len;		/* length of the frame before truncation */
-	uint32_t tail;		/* bytes of counter and tag after the vector */
+	uint32_t tail;		/* length of counter and tag after the vector */
 	uint32_t destination;	/* as in struct slot; 0 if there is only one
 				 * destination */
 	bool framed, bare;	/* as in struct slot */
 	bool is_update;
-	const struct update *up;	/* the update, whose vec points into
-					 * bytes; or NULL */
-	const struct slot_to *to;	/* destination if framed is false; or
-					 * NULL */
+	const struct update *up;	/* the update, whose `vec` points into
+					 * `bytes`; or NULL */
+	const struct slot_to *to;	/* destination if `framed` is false;
+					 * otherwise NULL */
 };
 
 /*
- * Make a ring of `size` slots.  If size is 0, the ring grows.  Returns false if
- * there is no memory.
+ * Make a ring of `size` slots.  If `size` is 0, the ring grows without a limit.
+ * Returns false if there is no memory.
  */
 static inline bool slots_init(struct slots *s, uint32_t size);
 
@@ -94,9 +100,9 @@ static inline bool slots_init(struct slots *s, uint32_t size);
 static inline void slots_free(struct slots *s);
 
 /*
- * Put the arrival a into a slot at the tail.  Returns its index in the ring,
- * which is valid until the frame leaves.  Returns -1 if no slot is free or
- * there is no memory.
+ * Put the arrival a into a new slot at the tail.  Returns the index of the slot
+ * in the ring, which is valid until the frame leaves.  Returns -1 if no slot is
+ * free or there is no memory.
  */
 static inline int64_t slots_append(struct slots *s, const struct arrival *a,
     uint64_t now_ns);
@@ -105,8 +111,8 @@ static inline int64_t slots_append(struct slots *s, const struct arrival *a,
 static inline struct slot *slots_head(const struct slots *s);
 
 /*
- * Remove the head, which has left.  If the ring is empty then, it starts again
- * at index 0, which is still in the cache.
+ * Remove the frame at the head, which has left.  If the ring is now empty, it
+ * starts again at index 0, because this slot is still in the cache.
  */
 static inline void slots_pop(struct slots *s);
 
@@ -116,19 +122,22 @@ static inline void slots_pop(struct slots *s);
  */
 static inline bool slots_fill(struct slot *s, const struct arrival *a);
 
-/* Prefetch slot `at` (modulo the size of the ring). */
+/* Prefetch the slot with index `at` modulo the size of the ring. */
 static inline void slots_prefetch(const struct slots *s, uint32_t at);
 
-/* Return the bytes of memory that the ring and its slots use. */
+/* Return how much memory the ring and its slots use, in bytes. */
 static inline uint64_t slots_bytes(const struct slots *s);
 
 /*
- * Charge `bytes` to the budget b (NULL: no limit).  Returns false if the charge
- * would exceed the budget.
+ * Charge `bytes` bytes to the budget b; NULL means that there is no limit.
+ * Returns false, and charges nothing, if the budget would be exceeded.
  */
 static inline bool slots_charge_budget(struct slots_budget *b, uint64_t bytes);
 
-/* Append a.  Returns false if a is dropped because no slot is free. */
+/*
+ * Append the arrival a.  Returns false if a is dropped because no slot is free
+ * or there is no memory.
+ */
 static inline bool fifo_offer(struct slots *s, const struct arrival *a,
     uint64_t now_ns);
 
@@ -207,8 +216,8 @@ slots_prefetch(const struct slots *s, uint32_t at)
 }
 
 /*
- * Make room for `bytes` bytes in a slot that has less room.  Returns false if
- * there is no memory.  It is not inline, because it is rarely called.
+ * Enlarge the memory of slot s to `bytes` bytes.  Returns false if there is no
+ * memory.  This function is not inline, because it is rarely called.
  */
 __attribute__((noinline, unused)) static bool
 slots_enlarge(struct slot *s, uint32_t bytes, struct slots_budget *b)
@@ -257,7 +266,10 @@ slots_head(const struct slots *s)
 	return s->count == 0 ? NULL : &s->ring[s->head];
 }
 
-/* Always inline, because the simulator's speed depends on it. */
+/*
+ * This function is always inlined, because the speed of the simulator depends
+ * on it.
+ */
 __attribute__((always_inline)) static inline int64_t
 slots_append(struct slots *s, const struct arrival *a, uint64_t now_ns)
 {

@@ -35,12 +35,13 @@ struct tally_cluster {
 
 struct tally {
 	struct tally_cluster all;
-	void *block;			/* owned; memory that contains
-					 * `cluster`, aligned */
-	struct tally_cluster *cluster;	/* one entry for each possible id */
-	uint64_t *merged;		/* delivered packets by number of
-					 * constituents */
-	uint32_t merged_room;		/* number of entries of merged */
+	void *block;			/* owned; memory in which `cluster` is
+					 * an aligned array */
+	struct tally_cluster *cluster;	/* one entry for each possible cluster
+					 * id */
+	uint64_t *merged;		/* merged[m]: number of delivered
+					 * packets with m constituents */
+	uint32_t merged_room;		/* number of entries of `merged` */
 };
 
 /* Return the name of counter `what`. */
@@ -57,9 +58,9 @@ tally_name(enum tally_event what)
 }
 
 /*
- * Initialise t for clusters 0 to clusters - 1, and for packets of up to
- * `merged` constituents; that table grows if necessary.  Returns false if there
- * is no memory.
+ * Initialise t for the cluster ids from 0 to clusters - 1.  The table of
+ * delivered packets has room for packets of up to `merged` constituents; it
+ * grows if necessary.  Returns false if there is no memory.
  */
 static inline bool
 tally_init(struct tally *t, uint32_t clusters, uint32_t merged)
@@ -83,7 +84,7 @@ tally_free(struct tally *t)
 	free(t->merged);
 }
 
-/* Count one packet with this number of constituents. */
+/* Count one packet, to which event `what` happened, and its constituents. */
 static inline void
 tally_add(struct tally *t, enum tally_event what, uint16_t cluster,
     uint16_t constituents)
@@ -96,13 +97,13 @@ tally_add(struct tally *t, enum tally_event what, uint16_t cluster,
 	t->all.of[what].constituents += constituents;
 }
 
-/* Count a delivered packet with this number of constituents. */
+/* Count one delivered packet and its constituents. */
 static inline void
 tally_count_delivery(struct tally *t, uint16_t cluster, uint16_t constituents)
 {
 	tally_add(t, TALLY_DELIVERED, cluster, constituents);
 	if (constituents >= t->merged_room) {	/* 65,536 entries are enough for
-						 * all counts */
+						 * any number of constituents */
 		uint64_t *p = realloc(t->merged, 65536 * sizeof(*p));
 
 		if (p == NULL)
@@ -125,7 +126,7 @@ tally_add_cluster(struct tally_cluster *to, const struct tally_cluster *c)
 	}
 }
 
-/* Do these counters obey the law above? */
+/* Do the counters in c obey the law at the top of this file? */
 static inline bool
 tally_is_conserved(const struct tally_cluster *c)
 {

@@ -3,24 +3,26 @@
  *   clusters, and workers send less often if there are many
  *
  * A switch uses struct active_clusters to count N, the number of keys seen
- * within a time window.  Keys are in a list in the order in which they were
- * last seen, so recording a key and forgetting a key take constant time.  Keys
- * below `plain` are indices of the list's array.  Other keys get an index from
- * a map for as long as they are in the window.  Untrusted hosts can choose
- * these keys, so at most ACTIVE_CLUSTERS_OTHERS of them are counted.  A status
- * can report at most 65,535 in any case.
+ * within a time window.  The keys are in a list in the order in which they were
+ * last seen, so it takes constant time to record a key or to forget one.  Keys
+ * below `plain` are indices of the array that contains the list.  For other
+ * keys a map gives the index as long as they are in the window.  Untrusted
+ * hosts can choose these other keys, so at most ACTIVE_CLUSTERS_OTHERS of them
+ * are counted.  This is no restriction, because a status can report at most
+ * 65,535 keys.
  *
  * A switch writes its status (Qmax and N) into each model that passes.  A
  * worker keeps the last status and sends an update with probability min(Qmax /
- * N + f, 1).  f grows with the time d since that status arrived: it is 0 up to
- * the threshold T, and then v (d - T), with d and T in seconds.  v is 1/T a
- * second ("urgent") or T ("fair").  The paper's control is off while N = Qmax,
- * although the slot in transmission is locked then and updates are dropped.
- * The kinds "urgent-locked" and "fair-locked" count only Qmax - 1 slots, so
- * they already limit sending when N = Qmax.
+ * N + f, 1).  The term f grows with the time d since the last status arrived.
+ * It is 0 while d is at most the threshold T, and v (d - T) after that, with d
+ * and T in seconds.  The factor v is 1/T ("urgent") or T ("fair").  As in the
+ * paper, these two kinds do not limit sending if N = Qmax, although the slot in
+ * transmission is locked and updates are dropped.  The kinds "urgent-locked"
+ * and "fair-locked" count only Qmax - 1 slots, so they already limit sending
+ * when N = Qmax.
  *
- * The functions use no clock and no random numbers: times (in ns, never
- * decreasing) and random draws are arguments.
+ * These functions use no clock and no random number generator.  The caller
+ * passes times (in ns, never decreasing) and random numbers.
  */
 #ifndef INNET_QUEUE_TXCTL_H
 #define INNET_QUEUE_TXCTL_H
@@ -34,28 +36,31 @@
 #include "common/wire/update.h"
 
 enum {
-	ACTIVE_CLUSTERS_PLAIN = 65536,	/* default value of plain */
+	ACTIVE_CLUSTERS_PLAIN = 65536,	/* default value of `plain` */
 	ACTIVE_CLUSTERS_OTHERS = 262144	/* maximum number of keys that are not
-					 * below plain */
+					 * below `plain` */
 };
 
 struct active_clusters_node {
-	uint64_t seen;		/* when the key was last seen, plus 1 ns; 0: not
-				 * in the list */
-	uint32_t older, newer;	/* indices of neighbours; 0 at the ends */
+	uint64_t seen;		/* time when the key was last seen, plus 1 ns;
+				 * 0: the key is not in the list */
+	uint32_t older, newer;	/* indices of the neighbours in the list; 0 at
+				 * its ends */
 };
 
 struct active_clusters {
 	struct hashmap index;	/* maps each key >= plain to its index */
 	struct active_clusters_node *node;	/* owned; node[0] is both ends
 						 * of the list */
-	uint64_t *key;		/* owned; keys of the nodes after the first
+	uint64_t *key;		/* owned; keys of the nodes whose index is above
 				 * `plain` */
 	uint32_t plain;
-	uint32_t room, used;	/* number of nodes allocated; used */
-	uint32_t free;		/* first node that was released, or 0; released
-				 * nodes are linked by newer */
-	uint32_t count;		/* N at the last active_clusters_count() */
+	uint32_t room, used;	/* number of nodes allocated; number of nodes
+				 * that were ever used */
+	uint32_t free;		/* index of the first released node, or 0;
+				 * released nodes are linked by `newer` */
+	uint32_t count;		/* number of keys in the list; N after
+				 * active_clusters_count() */
 	uint64_t window_ns;
 };
 
@@ -74,13 +79,14 @@ struct txctl {
 	uint64_t threshold_ns;	/* the threshold T */
 	bool known;		/* a status has arrived */
 	struct update_status last;
-	uint64_t came_ns;	/* when that status arrived */
+	uint64_t came_ns;	/* time when the last status arrived */
 };
 
 /*
- * Initialise a.  Keys below plain, which must be at least 1, are the usual
- * ones; the hash seed is for the map of the other keys.  Returns false if there
- * is no memory.  Call active_clusters_free() in either case.
+ * Initialise `a`.  Keys below `plain`, which must be at least 1, are the usual
+ * keys; `hash_seed` is the multiplier of the map for the other keys.  Returns
+ * false if there is no memory.  The caller must call active_clusters_free() in
+ * either case.
  */
 static inline bool active_clusters_init(struct active_clusters *a,
     uint64_t window_ns, uint32_t plain,
@@ -90,8 +96,8 @@ static inline bool active_clusters_init(struct active_clusters *a,
 static inline void active_clusters_free(struct active_clusters *a);
 
 /*
- * Record that key was seen at now_ns.  Returns false if the key is not counted,
- * because there is no memory or there are too many keys.
+ * Record that `key` was seen at now_ns.  Returns false if the key cannot be
+ * counted because there is no memory or there are too many keys.
  */
 static inline bool active_clusters_note(struct active_clusters *a, uint64_t key,
     uint64_t now_ns);
@@ -104,27 +110,30 @@ static inline uint32_t active_clusters_count(struct active_clusters *a,
     uint64_t now_ns);
 
 /*
- * Keep the status of a model that arrived at now_ns, if a switch has filled it
- * in.
+ * Store the status s of a model that arrived at now_ns, if a switch has filled
+ * in the status.
  */
 static inline void txctl_set_status(struct txctl *t,
     const struct update_status *s, uint64_t now_ns);
 
 /*
- * Return the probability with which an update that is ready at now_ns is sent.
+ * Return the probability with which the worker should send an update that is
+ * ready at now_ns.
  */
 static inline double txctl_probability(const struct txctl *t, uint64_t now_ns);
 
 /*
- * Should an update that is ready at now_ns be sent?  draw is uniform in [0, 1).
+ * Should the worker send an update that is ready at now_ns?  `draw` is a random
+ * number that is uniform in [0, 1).
  */
 static inline bool txctl_should_send(const struct txctl *t, uint64_t now_ns,
     double draw);
 
 /*
- * Write `own`, the status of a switch, into the status field of a model that
- * passes.  Do so if no switch has filled the field, or if own Qmax / own N is
- * less than Qmax / N in the field.  Returns true if *field was changed.
+ * Merge `own`, the status of a switch, into the status field of a model that
+ * passes through it.  The status is written if no switch has filled in the
+ * field, or if Qmax / N is less in `own` than in the field.  Returns whether
+ * *field was changed.
  */
 static inline bool txctl_write_status(struct update_status *field,
     const struct update_status *own);
@@ -181,7 +190,7 @@ active_clusters_grow(struct active_clusters *a)
 	return true;
 }
 
-/* Release the node of a key that is not below plain. */
+/* Release the node at index `at`, whose key is not below `plain`. */
 static inline void
 active_clusters_release(struct active_clusters *a, uint32_t at)
 {
@@ -191,8 +200,8 @@ active_clusters_release(struct active_clusters *a, uint32_t at)
 }
 
 /*
- * Return the index of a key that is not below plain, or 0 if the key cannot get
- * an index.
+ * Return the index of a key that is not below `plain`, and assign an index if
+ * it has none.  Returns 0 if that is not possible.
  */
 __attribute__((noinline, unused)) static uint32_t
 active_clusters_find_other(

@@ -14,10 +14,10 @@
  * 	plane_receive(pl, &packet)	receive.h
  * 	plane_flush(pl)			forward what the program has posted
  *
- * Times must not decrease.  Of several events at the same time, departures come
- * first, then deadlines of the program, then arrivals.  A plane owns its ports
- * and the state of its program; plane_free() frees them.  A plane must not be
- * moved in memory.
+ * Times must not decrease.  If several events have the same time, departures
+ * come first, then deadlines of the program, then arrivals.  A plane owns its
+ * ports and the state of its program; plane_free() frees them.  A plane must
+ * not be moved in memory.
  */
 #ifndef INNET_SWITCH_PLANE_H
 #define INNET_SWITCH_PLANE_H
