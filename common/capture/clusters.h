@@ -1,11 +1,13 @@
 /*
- * clusters.h - find the cluster of an address: the table for bare packets
+ * clusters.h - find the cluster of a bare packet from its source address, in a
+ * table
  *
- * The packets of the paper (Olaf, section 4) contain no ids.  The source
- * address determines the cluster, and the five-tuple determines the worker.
- * The table is in CSV format, prefix,cluster (10.0.1.0/24,1), with or without a
- * heading; the longest prefix wins.  A lookup needs one probe for each prefix
- * length in use; its cost does not depend on the length of the table.  The
+ * The packets of the paper (Olaf, section 4), which innet calls bare packets,
+ * contain no ids.  The source address determines the cluster, and the
+ * five-tuple determines the worker.  The table is a CSV file with lines of
+ * prefix,cluster (10.0.1.0/24,1), with or without a heading.  The longest
+ * prefix that contains an address determines its cluster.  A lookup needs one
+ * probe for each prefix length in use, whatever the number of rows is.  The
  * table owns its memory; clusters_free() frees it.
  */
 #ifndef INNET_CAPTURE_CLUSTERS_H
@@ -29,7 +31,8 @@
 #include "common/wire/frame.h"
 
 struct clusters_row {
-	uint8_t prefix[16];	/* masked; IPv4 is in the first four bytes */
+	uint8_t prefix[16];	/* bits after the prefix are 0; an IPv4 prefix
+				 * is in the first four bytes */
 	uint8_t bits;
 	bool v6;
 	uint16_t cluster;
@@ -38,36 +41,33 @@ struct clusters_row {
 struct clusters {
 	struct clusters_row *row;
 	size_t rows, room;
-	struct hashmap index;		/* map from the hash of a prefix to its
-					 * row */
+	struct hashmap index;		/* maps the hash of a prefix to the
+					 * index of its row */
 	bool used[2][129];		/* prefix lengths in use, for IPv4 and
 					 * IPv6 */
 };
 
 #define CLUSTERS_HASH_START 0xcbf29ce484222325
 
-/*
- * For tools: read the table at path.  On failure print an error and exit with
- * status 1.
- */
+/* Read the table at path.  On failure print an error and exit with status 1. */
 static inline struct clusters clusters_load_or_exit(const char *path);
 
 /*
- * Store the cluster of an address in *cluster, by the longest prefix that
- * contains the address.  Returns false if there is none.
+ * Find the longest prefix that contains an address, and store its cluster in
+ * *cluster.  Returns false if no prefix contains the address.
  */
 static inline bool clusters_find(const struct clusters *c, const uint8_t *addr,
     bool v6, uint16_t *cluster);
 
 /*
- * Return the worker id of a bare packet: a hash of its five-tuple.  The
- * protocol is always UDP.
+ * Return the worker id of a bare packet, which is a hash of its five-tuple.
+ * The protocol is always UDP.
  */
 static inline uint32_t clusters_worker(const struct frame_flow *f);
 
 /*
- * Add a prefix and a cluster such as "10.0.1.0/24", "1". Returns NULL or an
- * error message.
+ * Add a row, such as the prefix "10.0.1.0/24" with the cluster "1".  Returns
+ * NULL or an error message.
  */
 static inline const char *clusters_add(struct clusters *c, const char *prefix,
     const char *cluster);
@@ -75,7 +75,7 @@ static inline const char *clusters_add(struct clusters *c, const char *prefix,
 /* Free the table. */
 static inline void clusters_free(struct clusters *c);
 
-/* Continue the FNV-1a hash h over n bytes. */
+/* Extend the FNV-1a hash h by the n bytes at p. */
 static inline uint64_t clusters_hash(uint64_t h, const void *p, size_t n);
 
 /* implementation */
@@ -102,7 +102,10 @@ clusters_worker(const struct frame_flow *f)
 	return (uint32_t)(h ^ h >> 32);
 }
 
-/* Store the first `bits` bits of an address in p, followed by zeros. */
+/*
+ * Store the first `bits` bits of an address at p, and set the other bits of the
+ * 16 bytes at p to 0.
+ */
 static inline void
 clusters_mask(uint8_t *p, const uint8_t *addr, unsigned bits)
 {
@@ -199,7 +202,7 @@ clusters_free(struct clusters *c)
 	hashmap_free(&c->index);
 }
 
-/* The row that libcsv's callbacks assemble. */
+/* The state of the callbacks of libcsv, which assemble a row. */
 struct clusters_reading {
 	struct clusters *to;
 	const char *path;

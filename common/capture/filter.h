@@ -1,11 +1,12 @@
 /*
  * filter.h - select packets of a capture by an expression of pcap-filter(7)
  *
- * libpcap expects each PPP frame to begin with an address byte and a control
- * byte, and its protocol field to have two bytes.  If a frame lacks these
- * bytes, as in ns-3, they are added first.
+ * libpcap expects that each PPP frame begins with an address byte and a control
+ * byte, and that its protocol field has two bytes.  If a frame lacks some of
+ * these bytes, as in captures of ns-3, they are added before the frame is
+ * filtered.
  *
- * A filter owns its memory; filter_close() frees it.  A zeroed filter passes
+ * A filter owns its memory; filter_close() frees it.  A zeroed filter matches
  * every packet.
  */
 #ifndef INNET_CAPTURE_FILTER_H
@@ -26,18 +27,20 @@ enum { FILTER_PPP_BYTES = 3 };	/* maximum number of bytes that a PPP frame may
 
 struct filter {
 	struct bpf_program program;
-	uint8_t *ppp; /* owned; room for a completed PPP frame, or NULL */
+	uint8_t *ppp; /* owned; room for a PPP frame with the bytes that it
+		       * lacked, or NULL */
 	bool on;
 	char why[PCAP_ERRBUF_SIZE];	/* error message about the expression */
 };
 
 /*
- * Compile text for captures of this link type.  Returns 0, or -1 with f->why.
+ * Compile the expression `text` for captures of link type `link`.  Returns 0,
+ * or -1 with f->why.
  */
 static inline int
 filter_open(struct filter *f, int link, const char *text)
 {
-	/* Raw IP has different numbers in files and in libpcap. */
+	/* Raw IP has one number in files and another in libpcap. */
 	pcap_t *dead = pcap_open_dead(link == 101 ? DLT_RAW : link,
 	    PCAPIO_FRAME_MAX_BYTES);
 	int rc;
@@ -67,7 +70,8 @@ filter_open(struct filter *f, int link, const char *text)
 }
 
 /*
- * Return a PPP frame with the bytes that it may lack; *lacks is their number.
+ * Return the PPP frame p with the bytes that it lacks, and set *lacks to their
+ * number.
  */
 static inline const uint8_t *
 filter_ppp(const struct filter *f, const struct pcapio_packet *p,
@@ -77,8 +81,8 @@ filter_ppp(const struct filter *f, const struct pcapio_packet *p,
 	const uint8_t first = p->caplen > 0 ? p->data[0] : 0xff;
 
 	/*
-	 * HDLC and Cisco frames have these bytes.  A protocol of one byte is
-	 * odd.
+	 * HDLC and Cisco frames lack nothing.  A protocol field of one byte is
+	 * an odd number.
 	 */
 	*lacks = first == 0xff || first == 0x0f || first == 0x8f ? 0 :
 	    2 + (first & 1);

@@ -2,8 +2,8 @@
  * hints.h - describe the traffic of a capture in which nothing was recognised
  *
  * The first HINTS_PACKETS regular packets are counted by protocol, destination
- * port and DSCP.  There are HINTS_KINDS entries; if there are more kinds, the
- * most frequent ones are kept.
+ * port and DSCP.  There are HINTS_KINDS entries.  If there are more kinds of
+ * packets, a new kind replaces the least frequent one.
  */
 #ifndef INNET_CAPTURE_HINTS_H
 #define INNET_CAPTURE_HINTS_H
@@ -21,7 +21,8 @@ enum { HINTS_KINDS = 16, HINTS_PRINTED = 3, HINTS_PACKETS = 100000 };
 
 struct hints_kind {
 	uint64_t packets;
-	uint16_t ethertype;	/* not IP if protocol is 0 */
+	uint16_t ethertype;	/* ethertype; the packet is not IP if `protocol`
+				 * is 0 */
 	uint16_t port;		/* destination port of UDP and TCP */
 	uint8_t protocol, dscp;
 };
@@ -29,11 +30,11 @@ struct hints_kind {
 struct hints {
 	struct hints_kind kind[HINTS_KINDS];
 	uint64_t packets;
-	uint64_t unmarked;	/* UDP packets to UPDATE_PORT with another
-				 * DSCP */
+	uint64_t unmarked;	/* number of UDP packets to UPDATE_PORT that do
+				 * not have innet's DSCP */
 };
 
-/* Return the kind of a frame. */
+/* Return the kind of the frame at p. */
 static inline struct hints_kind
 hints_kind(int link, const uint8_t *p, size_t caplen)
 {
@@ -82,7 +83,10 @@ hints_count(struct hints *s, int link, const uint8_t *p, size_t caplen)
 	*at = k;
 }
 
-/* Print a kind as part of a phrase that begins with `before`. */
+/*
+ * Print the number of packets of kind k and their description, after the text
+ * `before`.
+ */
 static inline void
 hints_print_kind(FILE *f, const struct hints_kind *k, const char *before)
 {

@@ -1,16 +1,16 @@
 /*
- * pcapio-out.h - write capture files: classic pcap, nanoseconds, Ethernet
+ * pcapio-out.h - write captures of Ethernet frames, as classic pcap files with
+ * timestamps in nanoseconds
  *
  * Files are in the byte order of the host; "-" is the standard output.  A
  * writer owns its buffer and its file until it is closed, and must not be moved
  * in memory before that.  After pcapio_write_behind() a thread writes full
- * blocks while the caller fills the next one.  So on two processors a pass
- * takes as long as the slower of the two threads.  Timestamps after 2106 do not
- * fit into the format; they make the file fail.
+ * blocks while the caller fills the next block.  So on two processors the total
+ * time is that of the slower of the two threads.  A timestamp after 2106 does
+ * not fit into the format, so it counts as a failure to write.
  *
- * One thread must make all calls for a writer.  On failure functions return an
- * error and set errno.  Only pcapio_create_or_exit(), which is for tools,
- * exits.
+ * All calls for a writer must come from one thread.  On failure the functions
+ * return an error and set errno.  Only pcapio_create_or_exit() exits.
  */
 #ifndef INNET_CAPTURE_PCAPIO_OUT_H
 #define INNET_CAPTURE_PCAPIO_OUT_H
@@ -32,17 +32,17 @@
 
 /*
  * A thread that writes one block while the caller fills another.  Blocks are
- * allocated with malloc() and have the same size.  SIGPIPE ends the thread as
- * it would end the caller; all other signals are handled by the caller's
- * thread.
+ * allocated with malloc() and have the same size.  The thread does not block
+ * SIGPIPE, which ends the process as usual; all other signals are handled by
+ * the caller's thread.
  */
 struct write_behind {
 	int fd;			/* owned by the writer */
 	pthread_t thread;
 	pthread_mutex_t lock;	/* protects the fields below */
-	pthread_cond_t moved;	/* a field below has changed */
-	uint8_t *full;		/* the block being written, or NULL */
-	size_t have;		/* bytes in full */
+	pthread_cond_t moved;	/* signalled when a field below has changed */
+	uint8_t *full;		/* the block that is being written, or NULL */
+	size_t have;		/* number of bytes in `full` */
 	uint8_t *spare;		/* an empty block, or NULL */
 	uint64_t bytes;		/* number of bytes written so far */
 	int failed;		/* errno of the write that failed, or 0 */
@@ -63,83 +63,87 @@ struct pcapio_out {
 	int failed;		/* errno of the write that failed, or 0 */
 	bool warned;		/* the failure was printed */
 	uint8_t *buf;
-	size_t have;		/* number of bytes in buf */
-	uint64_t packets;	/* number of packets put so far */
+	size_t have;		/* number of bytes in `buf` */
+	uint64_t packets;	/* number of packets written so far */
 	uint64_t bytes;		/* number of bytes written to the file */
-	struct write_behind *behind;	/* owned; NULL: the caller writes */
+	struct write_behind *behind;	/* owned; NULL: there is no thread, so
+					 * the caller writes */
 };
 
 /* Begin to write to path.  Returns 0, or -1 with errno. */
 static inline int pcapio_create(struct pcapio_out *out, const char *path);
 
 /*
- * For tools: call pcapio_create().  On failure print an error and exit with
- * status 1 (2 for a terminal).
+ * Call pcapio_create().  On failure print an error and exit with status 1, or 2
+ * if the output is a terminal.
  */
 static inline void pcapio_create_or_exit(struct pcapio_out *out,
     const char *path);
 
-/* Let a thread write from now on, if there is a processor for it. */
+/* Start a thread that writes the file, if there is more than one processor. */
 static inline void pcapio_write_behind(struct pcapio_out *out);
 
 /*
- * Put a copy of the frame at data into the buffer, truncated to
- * PCAPIO_FRAME_MAX_BYTES.  The frame had len bytes on the wire.  pcapio_close()
- * reports failures.
+ * Add a packet with the caplen bytes at `data`, truncated to
+ * PCAPIO_FRAME_MAX_BYTES.  The frame had `len` bytes on the wire.  Failures are
+ * reported later, at the latest by pcapio_close().
  */
 static inline void pcapio_write(struct pcapio_out *out, uint64_t stamp_ns,
     const void *data, uint32_t caplen, uint32_t len);
 
 /*
  * Return room for a frame of up to PCAPIO_FRAME_MAX_BYTES, which the caller
- * fills in.  pcapio_commit() puts the frame; another call of pcapio_room()
- * discards it.
+ * writes there.  pcapio_commit() then adds the frame.  Another call of
+ * pcapio_room() discards it.
  */
 static inline uint8_t *pcapio_room(struct pcapio_out *out);
 
 /*
- * Put the caplen bytes at pcapio_room(), which are a frame of len bytes on the
- * wire.
+ * Add a packet with the caplen bytes that the caller has written at
+ * pcapio_room().  The frame had `len` bytes on the wire.
  */
 static inline void pcapio_commit(struct pcapio_out *out, uint64_t stamp_ns,
     uint32_t caplen, uint32_t len);
 
 /*
- * Write the buffer to the file.  Returns 0, or -1, now and in all later calls;
- * then out->failed is set.
+ * Write the buffer to the file.  Returns 0, or -1 with out->failed.  After a
+ * failure all later calls return -1.
  */
 static inline int pcapio_flush(struct pcapio_out *out);
 
 /*
- * For tools that serve: call pcapio_flush().  Print a failure once, and capture
- * nothing after that.  Returns true if the reader of a pipe is gone, so that
- * the tool should end.
+ * Call pcapio_flush(), and print the first failure.  After a failure nothing
+ * more is captured.  Returns true if the output is a pipe without a reader,
+ * which means that the tool should end.
  */
 static inline bool pcapio_flush_or_warn(struct pcapio_out *out);
 
 /*
- * Write the rest and close the file.  Returns 0, or -1 with errno if any packet
- * may be missing.
+ * Write what is in the buffer and close the file.  Returns 0, or -1 with errno
+ * if any packet may be missing.
  */
 static inline int pcapio_close(struct pcapio_out *out);
 
 /*
- * For tools: call pcapio_close(), and print an error if it fails.  Returns the
- * exit status.
+ * Call pcapio_close(), and print an error if it fails.  Returns the exit
+ * status.
  */
 static inline int pcapio_close_or_warn(struct pcapio_out *out);
 
-/* Put the header of a new file into the empty buffer. */
+/* Write the header of a new file to the empty buffer. */
 static inline void pcapio_put_header(struct pcapio_out *out);
 
-/* Return a path as it appears in messages. */
+/*
+ * Return the name of a path for messages: the path or, if it is "-", the
+ * standard output (`writes` is set) or the standard input.
+ */
 static inline const char *pcapio_name(const char *path, bool writes);
 
 /* implementation */
 
 /*
- * Write len bytes, and add the number of written bytes to *bytes.  Returns 0 or
- * an errno.
+ * Write len bytes, and add the number of bytes written to *bytes.  Returns 0,
+ * or an errno value on failure.
  */
 static inline int
 write_behind_write(int fd, const uint8_t *p, size_t len, uint64_t *bytes)
@@ -158,7 +162,7 @@ write_behind_write(int fd, const uint8_t *p, size_t len, uint64_t *bytes)
 	return 0;
 }
 
-/* Run the thread: write each block that it gets. */
+/* The function of the thread: write each block that the caller passes to it. */
 static inline void *
 write_behind_run(void *arg)
 {
@@ -202,7 +206,7 @@ write_behind_pays(void)
 /*
  * Start a thread that writes blocks of `size` bytes to fd, to which `bytes`
  * bytes have already been written.  Returns NULL if there is no memory or no
- * thread.
+ * thread can be created.
  */
 static inline struct write_behind *
 write_behind_start(int fd, uint64_t bytes, size_t size)
@@ -231,7 +235,7 @@ write_behind_start(int fd, uint64_t bytes, size_t size)
 	return NULL;
 }
 
-/* Wait until all blocks are written or have failed. */
+/* Wait until the thread has no block to write. */
 static inline void
 write_behind_wait(struct write_behind *b)
 {
@@ -242,8 +246,8 @@ write_behind_wait(struct write_behind *b)
 }
 
 /*
- * Pass a block with `have` bytes to the thread.  Returns another block, which
- * is empty.
+ * Pass a block with `have` bytes to the thread.  Returns an empty block in
+ * exchange.
  */
 static inline uint8_t *
 write_behind_give(struct write_behind *b, uint8_t *block, size_t have)
@@ -262,7 +266,7 @@ write_behind_give(struct write_behind *b, uint8_t *block, size_t have)
 	return other;
 }
 
-/* End the thread after all blocks have been written. */
+/* Let the thread write its last block, and end it. */
 static inline void
 write_behind_stop(struct write_behind *b)
 {
@@ -420,7 +424,8 @@ pcapio_close(struct pcapio_out *out)
 		write_behind_stop(out->behind);
 	out->behind = NULL;
 	/*
-	 * Some disks report errors only now.  The standard output stays open.
+	 * Some file systems report errors only at this close().  The standard
+	 * output stays open.
 	 */
 	if (out->failed == 0 && close(out->fd == STDOUT_FILENO ?
 	    dup(out->fd) : out->fd) == -1)

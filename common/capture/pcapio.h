@@ -2,27 +2,27 @@
  * pcapio.h - read capture files at nanosecond precision (pcapio-out.h writes
  *   them)
  *
- * The code here reads classic pcap files of either byte order and precision, in
+ * This file reads classic pcap files of both byte orders and precisions, in
  * blocks that stay in the cache.  libpcap reads the other formats that it
- * knows, such as pcapng.  "-" is a standard stream.
+ * supports, such as pcapng.  The path "-" is the standard input.
  *
  * A file is rejected if frame-link.h does not support its link type.
- * Timestamps are from 1970 to 2262.  A record with another timestamp, or with a
- * fraction of one second or more, is damaged.  A timestamp that is
- * PCAPIO_LEAP_S or more after the previous one is accepted and counted (leaps).
- * If a capture of the loopback contains two copies of a packet, the first is
- * skipped and counted (copies).
+ * Timestamps must be from 1970 to 2262.  A record with another timestamp, or
+ * whose fraction is one second or more, counts as damaged.  A timestamp that is
+ * PCAPIO_LEAP_S seconds or more after the previous one is accepted and counted
+ * in `leaps`.  If a capture of the loopback contains two copies of a packet,
+ * the first is skipped and counted in `copies`.
  *
  * After pcapio_read_ahead() a thread reads blocks ahead of the caller.  If the
- * next block is still being read, the caller reads the block after it instead
- * of waiting.  So on two processors a pass takes half of the total time for
- * reading and processing.  Each block has room before it for the rest of the
- * previous block, so nothing else is copied.
+ * thread is still reading the next block, the caller reads the block after it
+ * instead of waiting.  So on two processors a pass takes half of the total time
+ * for reading and processing.  Before each block there is room for the rest of
+ * the previous block, so only this rest is copied.
  *
  * A reader owns its buffer and its file until it is closed, and must not be
- * moved in memory before that.  One thread must make all calls for a reader.
- * On failure functions return an error and put a message into `why`.  Only
- * pcapio_open_or_exit(), which is for tools, exits.
+ * moved in memory before that.  All calls for a reader must come from one
+ * thread.  On failure the functions return an error and write a message to
+ * `why`.  Only pcapio_open_or_exit() exits.
  */
 #ifndef INNET_CAPTURE_PCAPIO_H
 #define INNET_CAPTURE_PCAPIO_H
@@ -51,7 +51,8 @@
 enum {
 	READ_AHEAD_BLOCKS = 4,
 	READ_AHEAD_BLOCK_BYTES = 1024 * 1024,
-	READ_AHEAD_BEFORE_BYTES = 260 * 1024	/* room before each block, for
+	READ_AHEAD_BEFORE_BYTES = 260 * 1024	/* size of the room before each
+						 * block, which is enough for
 						 * one frame */
 };
 
@@ -62,50 +63,55 @@ struct read_ahead {
 	pthread_t thread;
 	pthread_mutex_t lock;	/* protects the fields below */
 	pthread_cond_t moved;	/* a field below has changed */
-	uint64_t claimed;	/* number of blocks read or being read */
-	uint64_t next;		/* the block that the caller gets next */
-	bool given;		/* the caller has block next - 1 */
+	uint64_t claimed;	/* number of blocks that were read or are being
+				 * read */
+	uint64_t next;		/* number of the block that the caller gets
+				 * next */
+	bool given;		/* the caller still uses block next - 1 */
 	bool stop;		/* the thread must end */
 	bool ready[READ_AHEAD_BLOCKS];
-	ssize_t got[READ_AHEAD_BLOCKS];	/* bytes; 0 at the end; -errno after an
+	ssize_t got[READ_AHEAD_BLOCKS];	/* number of bytes in each block; 0 at
+					 * the end of the file; -errno after an
 					 * error */
-	uint8_t *block[READ_AHEAD_BLOCKS];	/* pointers into room */
-	uint8_t *room;		/* owned; 5 MiB */
+	uint8_t *block[READ_AHEAD_BLOCKS];	/* pointers into `room` */
+	uint8_t *room;		/* owned; memory for all blocks, 5 MiB */
 };
 
 enum { PCAPIO_LEAP_S = 31536000 };	/* one year */
 
 struct pcapio_packet {
 	uint64_t stamp_ns;	/* in ns since the epoch */
-	uint32_t caplen;	/* number of bytes at data */
-	uint32_t len;		/* bytes on the wire */
+	uint32_t caplen;	/* number of bytes at `data` */
+	uint32_t len;		/* length of the frame on the wire */
 	const uint8_t *data;	/* borrowed until the next read */
 };
 
 struct pcapio_in {
 	const char *path;	/* borrowed, used in messages */
 	int fd;
-	int link;		/* link type, as in the file */
+	int link;		/* link type as in the file */
 	bool swapped, nano;	/* byte order and precision of a classic file */
 	bool plain;		/* a classic file without copies of packets */
 	bool interrupted;	/* a signal arrived during a read */
 	uint8_t *buf;		/* owned, unless it is a block of `ahead` */
-	size_t used, have;	/* bytes of buf returned; bytes read */
+	size_t used, have;	/* number of bytes of `buf` that were returned;
+				 * number of bytes that were read into it */
 	struct read_ahead *ahead;	/* owned; NULL: there is no thread */
 	bool ended;		/* `ahead` has no further blocks */
 	pcap_t *pcap;		/* NULL for a classic file */
 	uint64_t packets;	/* number of packets read so far, including
 				 * copies */
 	uint64_t copies;	/* number of copies that were skipped */
-	uint64_t last_s;	/* seconds of the last timestamp */
-	uint64_t leaps;		/* timestamps a year or more after the previous
-				 * one */
-	uint64_t leap_at;	/* packet number of the first of these */
+	uint64_t last_s;	/* the last timestamp, in whole seconds */
+	uint64_t leaps;		/* number of timestamps that are a year or more
+				 * after the previous one */
+	uint64_t leap_at;	/* number of the packet with the first leap */
 	char why[PCAP_ERRBUF_SIZE + 64];
 };
 
 /*
- * Begin to read path.  Returns 0, or -1 with in->why; then `in` owns nothing.
+ * Begin to read path.  Returns 0, or -1 with in->why.  On failure `in` owns
+ * nothing.
  */
 static inline int pcapio_open(struct pcapio_in *in, const char *path);
 
@@ -117,30 +123,31 @@ static inline int pcapio_open_fd(struct pcapio_in *in, int fd,
     const char *path);
 
 /*
- * For tools: call pcapio_open().  On failure print an error and exit with
- * status 1 (2 for a terminal).
+ * Call pcapio_open().  On failure print an error and exit with status 1, or 2
+ * if the input is a terminal.
  */
 static inline void pcapio_open_or_exit(struct pcapio_in *in, const char *path);
 
 /*
- * Let a thread read the rest if this is faster: for a regular classic file that
- * is larger than the blocks, on more than one processor.  Call it before the
- * first pcapio_next().
+ * Start a thread that reads the rest of the file, if this is faster.  It is
+ * faster for a classic capture in a regular file that is larger than all blocks
+ * together, on more than one processor.  Call this function before the first
+ * pcapio_next().
  */
 static inline void pcapio_read_ahead(struct pcapio_in *in);
 
 /*
- * Read the next packet.  Returns 1, or 0 at the end (or after a signal).
- * Returns -1 if the file is damaged at packet in->packets + 1; then in->why
- * contains a message.
+ * Read the next packet.  Returns 1, or 0 at the end of the file or after a
+ * signal.  Returns -1, with a message in in->why, if the file is damaged at
+ * packet in->packets + 1.
  */
 static inline int pcapio_next(struct pcapio_in *in, struct pcapio_packet *p);
 
 /*
- * Return a guess for the `bytes` bytes from offset `at` of the record that is n
- * records after p, the record read last.  The guess is right if all these
- * records are as long as p.  Returns NULL if the bytes are not in the buffer
- * yet.  The bytes have not been checked.
+ * Return a pointer to what are probably the `bytes` bytes at offset `at` in the
+ * packet that is n packets after p, the last packet read.  This is correct if
+ * all packets in between are as long as p.  Returns NULL if the bytes are not
+ * in the buffer yet.  The bytes have not been checked.
  */
 static inline const uint8_t *pcapio_peek(const struct pcapio_in *in,
     const struct pcapio_packet *p, size_t n, size_t at, size_t bytes);
@@ -149,17 +156,16 @@ static inline const uint8_t *pcapio_peek(const struct pcapio_in *in,
 static inline void pcapio_close_in(struct pcapio_in *in);
 
 /*
- * For tools: print an error after pcapio_next() has returned -1.  Returns the
- * exit status.
+ * Print an error after pcapio_next() has returned -1.  Returns the exit status.
  */
 static inline int pcapio_warn_damage(const struct pcapio_in *in);
 
-/* For tools: print lines about leaps and copies. */
+/* Print warnings about leaps and copies, if there were any. */
 static inline void pcapio_warn_odd(const struct pcapio_in *in);
 
 /* implementation */
 
-/* Is there room for another block?  The caller must hold the lock. */
+/* Is there a free place for another block?  The caller must hold the lock. */
 static inline bool
 read_ahead_free(const struct read_ahead *a)
 {
@@ -167,8 +173,9 @@ read_ahead_free(const struct read_ahead *a)
 }
 
 /*
- * Claim the next block and read it.  The caller must hold the lock, which is
- * released while reading.
+ * Claim the next block that nobody reads, and read it.  The caller must hold
+ * the lock, which is released during the read.  Returns the number of bytes, 0
+ * at the end of the file, or -errno.
  */
 static inline ssize_t
 read_ahead_read(struct read_ahead *a)
@@ -192,7 +199,7 @@ read_ahead_read(struct read_ahead *a)
 	return n;
 }
 
-/* Run the thread: read blocks while there is room for them. */
+/* The function of the thread: read blocks as long as there is room for them. */
 static inline void *
 read_ahead_run(void *arg)
 {
@@ -210,8 +217,8 @@ read_ahead_run(void *arg)
 }
 
 /*
- * Start to read fd from its present offset.  Returns NULL if there is no memory
- * or no thread.
+ * Start a thread that reads fd from its current offset.  Returns NULL if there
+ * is no memory or no thread can be created.
  */
 static inline struct read_ahead *
 read_ahead_start(int fd)
@@ -243,11 +250,13 @@ read_ahead_start(int fd)
 }
 
 /*
- * Return the next block.  The `left` bytes at rest, from the previous block,
- * are copied before it, and the previous block is released.  *at is the start
- * of these bytes, and the result is the total number of bytes.  It is `left` at
- * the end of the file, or -1 with errno; then nothing changes.  left must be at
- * most READ_AHEAD_BEFORE_BYTES.  This must not be called again after the end.
+ * Get the next block.  The `left` bytes at `rest`, which are the rest of the
+ * previous block, are copied to the room before the next block, and the
+ * previous block is released.  *at is set to the start of these bytes.  Returns
+ * the number of bytes at *at, which is `left` at the end of the file.  On
+ * failure nothing changes, and the result is -1 with errno.  `left` must be at
+ * most READ_AHEAD_BEFORE_BYTES.  This function must not be called again after
+ * the end of the file.
  */
 static inline ssize_t
 read_ahead_next(
@@ -315,7 +324,7 @@ pcapio_u32(const struct pcapio_in *in, const uint8_t *p)
 	return in->swapped ? __builtin_bswap32(v) : v;
 }
 
-/* Do the work of pcapio_more() with the blocks of the thread. */
+/* Do the work of pcapio_more() if a thread reads blocks. */
 static inline int
 pcapio_more_ahead(struct pcapio_in *in, size_t need)
 {
@@ -363,8 +372,9 @@ pcapio_refill(struct pcapio_in *in, size_t need)
 }
 
 /*
- * Get at least `need` bytes into the buffer.  Returns 1, or 0 if the file ends
- * before (or a signal arrives), or -1 if the file cannot be read.
+ * Make sure that at least `need` unread bytes are in the buffer.  Returns 1, or
+ * 0 if the file has fewer bytes or a signal arrives, or -1 with in->why if the
+ * file cannot be read.
  */
 static inline int
 pcapio_more(struct pcapio_in *in, size_t need)
@@ -373,8 +383,8 @@ pcapio_more(struct pcapio_in *in, size_t need)
 }
 
 /*
- * Read for libpcap: first the bytes that the classic reader has already read,
- * then the file.
+ * Read bytes for libpcap: first those that the reader of classic files has
+ * already read, then those in the file.
  */
 static inline ssize_t
 pcapio_cookie_read(void *cookie, char *to, size_t n)
@@ -396,8 +406,8 @@ pcapio_cookie_read(void *cookie, char *to, size_t n)
 }
 
 /*
- * Return libpcap's number for a link type of classic files.  Most numbers are
- * the same.
+ * Return the number that libpcap uses for a link type of classic files.  Most
+ * numbers are equal.
  */
 static inline int
 pcapio_dlt(int link)
@@ -412,8 +422,8 @@ pcapio_dlt(int link)
 }
 
 /*
- * Return 0 if the link type is supported, or -1 with in->why.  name is the name
- * of the link type for messages, or NULL.
+ * Return 0 if the link type is supported, or -1 with in->why.  `name` is the
+ * name of the link type for messages, or NULL.
  */
 static inline int
 pcapio_check_link(struct pcapio_in *in, int link, const char *name)
@@ -429,7 +439,8 @@ pcapio_check_link(struct pcapio_in *in, int link, const char *name)
 }
 
 /*
- * Let libpcap open a file that is not classic.  Returns 0, or -1 with in->why.
+ * Let libpcap open a file that is not in the classic format.  Returns 0, or -1
+ * with in->why.
  */
 static inline int
 pcapio_open_other(struct pcapio_in *in)
@@ -546,7 +557,8 @@ pcapio_read_ahead(struct pcapio_in *in)
 	if (a == NULL)
 		return;
 	n = read_ahead_next(a, in->buf + in->used, in->have - in->used, &at);
-	if (n == -1) {		/* a normal read will report the error */
+	if (n == -1) {		/* the error is reported by the next normal
+				 * read */
 		read_ahead_stop(a);
 		return;
 	}
@@ -566,8 +578,8 @@ pcapio_too_long(struct pcapio_in *in, uint32_t caplen)
 }
 
 /*
- * Check a timestamp that leaps, decreases or is invalid.  Returns 0, or -1 with
- * in->why.
+ * Check a timestamp that leaps, decreases or is invalid.  Count leaps.  Returns
+ * 0, or -1 with in->why if the timestamp is invalid.
  */
 __attribute__((noinline, unused)) static int
 pcapio_odd_stamp(struct pcapio_in *in, uint64_t s, uint64_t frac,
@@ -592,7 +604,7 @@ pcapio_odd_stamp(struct pcapio_in *in, uint64_t s, uint64_t frac,
 __attribute__((always_inline)) static inline int
 pcapio_stamp(struct pcapio_in *in, uint64_t s, uint64_t frac, uint32_t parts)
 {
-	/* As an unsigned number, a decreasing timestamp is far ahead. */
+	/* If a timestamp decreases, the unsigned difference is very large. */
 	if (((frac >= parts) | (s - in->last_s >= PCAPIO_LEAP_S)) &&
 	    pcapio_odd_stamp(in, s, frac, parts) == -1)
 		return -1;
@@ -611,8 +623,8 @@ pcapio_read_other(struct pcapio_in *in, struct pcapio_packet *p)
 		return pcapio_fail(in, "%s", pcap_geterr(in->pcap));
 	if (got != 1)
 		return 0;
-	if (h->caplen > PCAPIO_FRAME_MAX_BYTES)	/* D-Bus and USB have up to 128
-						 * MB */
+	if (h->caplen > PCAPIO_FRAME_MAX_BYTES)	/* frames of D-Bus and USB can
+						 * have up to 128 MB */
 		return pcapio_too_long(in, h->caplen);
 	if (pcapio_stamp(in, (uint64_t)h->ts.tv_sec, (uint64_t)h->ts.tv_usec,
 	    1000000000) == -1)
@@ -625,8 +637,8 @@ pcapio_read_other(struct pcapio_in *in, struct pcapio_packet *p)
 }
 
 /*
- * Read the next record of a classic file.  It is inline, because there are many
- * packets.
+ * Read the next record of a classic file.  The function is always inlined,
+ * because there are many packets.
  */
 __attribute__((always_inline)) static inline int
 pcapio_read(struct pcapio_in *in, struct pcapio_packet *p)
@@ -675,8 +687,8 @@ pcapio_read(struct pcapio_in *in, struct pcapio_packet *p)
 }
 
 /*
- * Do the work of pcapio_next() if libpcap reads the file or if there may be
- * copies of packets.
+ * Do the work of pcapio_next() if libpcap reads the file or if the file may
+ * contain copies of packets.
  */
 __attribute__((noinline, unused)) static int
 pcapio_next_odd(struct pcapio_in *in, struct pcapio_packet *p)

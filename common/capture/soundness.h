@@ -1,11 +1,13 @@
 /*
- * soundness.h - recognise Olaf packets in frames and check them
+ * soundness.h - recognise Olaf packets in frames, and check whether they are
+ * valid
  *
  * All tools use this file to recognise Olaf packets in frames and to find out
- * why a packet is invalid: for the filter, for the age analysis, and for
- * reports.  A packet is an Olaf packet if it is UDP with the DSCP of
- * innet-wire(5) or, for bare packets, UDP from an address in the cluster table.
- * All other packets are regular traffic and are not checked further.
+ * why a packet is invalid.  This is necessary for the filter, for the age
+ * analysis and for reports.  A UDP packet is an Olaf packet if it has a DSCP of
+ * innet-wire(5).  If packets are bare, a UDP packet from an address in the
+ * cluster table is an Olaf packet.  All other packets are regular traffic and
+ * are not checked further.
  */
 #ifndef INNET_CAPTURE_SOUNDNESS_H
 #define INNET_CAPTURE_SOUNDNESS_H
@@ -35,53 +37,58 @@ enum soundness {
 	SOUNDNESS_REPLAYED,
 	SOUNDNESS_VERDICTS,
 	SOUNDNESS_SEVERAL =
-	    UINT8_MAX /* not a verdict: the frame has several packets, each with
-		       * its own verdict */
+	    UINT8_MAX /* not a verdict: the frame contains several packets, each
+		       * of which has its own verdict */
 };
 
 /*
- * Check the frame of caplen bytes at p with the timestamp stamp_ns, which had
- * len bytes before truncation.  `bare` is the cluster table, or NULL for
- * innet's own format, which is recognised by its DSCP if `marked` is set.  *f
- * and, for a valid packet, *u are filled in.  Returns UPDATE_OK or a reason.
- * With SOUNDNESS_SEVERAL, *pieces is set for soundness_update().
- * SOUNDNESS_SNAPLEN has the same meaning as in soundness_update().
+ * Check the frame of caplen bytes at p, which had `len` bytes before truncation
+ * and has the timestamp stamp_ns.  `bare` is the cluster table if packets are
+ * bare, and NULL if they have innet's own format.  Packets in innet's own
+ * format are recognised by their DSCP if `marked` is set; otherwise every UDP
+ * packet counts as one.  *f and, if the packet is valid, *u are filled in.
+ * Returns UPDATE_OK or a reason.  If the result is SOUNDNESS_SEVERAL, the
+ * packets of *pieces must be checked with soundness_update().  If it is
+ * SOUNDNESS_SNAPLEN, *u is filled in as by soundness_update().
  */
 static inline unsigned soundness_frame(const struct clusters *bare, bool marked,
     int link, const uint8_t *p, uint32_t caplen, uint32_t len,
     uint64_t stamp_ns, struct frame *f, struct update *u, struct split *pieces);
 
 /*
- * Check a packet of len bytes, of which `have` bytes are at p.  The last `tail`
- * bytes are a tag, which is not checked.  With SOUNDNESS_SNAPLEN, *u is the
- * update without its vector if its header is present and valid; otherwise u->n
- * is 0.
+ * Check a packet of `len` bytes, of which `have` bytes are at p.  The last
+ * `tail` bytes are a tag, which is not checked.  Returns UPDATE_OK or a reason.
+ * If the result is SOUNDNESS_SNAPLEN and the header is present and valid, *u is
+ * the update without its vector.  If the header is not valid, u->n is 0.
  */
 static inline unsigned soundness_update(const uint8_t *p, uint32_t have,
     uint32_t len, uint32_t tail, struct update *u);
 
 /*
- * Is the UDP datagram in the frame at p, for which frame_parse() returned `is`,
- * complete and unchanged?  Returns UPDATE_OK or a reason.
+ * Check that the UDP datagram in the frame at p is complete and has correct
+ * checksums.  `is` is the result of frame_parse().  Returns UPDATE_OK or a
+ * reason.
  */
 static inline unsigned soundness_datagram(enum frame_is is, const uint8_t *p,
     const struct frame *f);
 
 /*
- * Work like soundness_datagram() if frame_sums() has already returned `sums`.
+ * Work like soundness_datagram(), but use `sums`, an earlier result of
+ * frame_sums(), unless it is FRAME_SUMS_UNKNOWN.
  */
 static inline unsigned soundness_summed(enum frame_is is, enum frame_sums sums,
     const uint8_t *p, const struct frame *f);
 
 /*
- * Read a packet in the paper's format (Olaf, section 4): a big-endian reward
- * and a gradient.  The cluster and the worker are derived from its addresses.
- * `generated` is its timestamp, and the sequence is 0.
+ * Read a packet in the paper's format (Olaf, section 4), which consists of a
+ * big-endian reward and a gradient.  The caller derives `cluster` and `worker`
+ * from the addresses.  The time of generation is stamp_ns, and the sequence
+ * number is 0.
  */
 static inline enum update_bad soundness_bare(const uint8_t *p, size_t bytes,
     uint16_t cluster, uint32_t worker, uint64_t stamp_ns, struct update *u);
 
-/* Return the name of a verdict in reports. */
+/* Return the name that reports use for a verdict. */
 static inline const char *soundness_name(unsigned verdict);
 
 /* implementation */
@@ -122,8 +129,9 @@ soundness_bare(const uint8_t *p, size_t bytes, uint16_t cluster,
 }
 
 /*
- * Do the work of soundness_bare() for callers that need only ages.  Any payload
- * is valid, and vec and n are its bytes.
+ * Read a bare packet like soundness_bare(), for callers that need only ages.
+ * Any payload that is not empty is valid; u->vec and u->n are its bytes and
+ * their number.
  */
 static inline unsigned
 soundness_payload(const uint8_t *p, size_t bytes, uint16_t cluster,
@@ -179,7 +187,8 @@ soundness_update(const uint8_t *p, uint32_t have, uint32_t len,
 }
 
 /*
- * Do the work of soundness_frame() for innet's own packets in unusual frames.
+ * Do the work of soundness_frame() for packets in innet's own format if the
+ * frame is unusual.
  */
 __attribute__((noinline, unused)) static unsigned
 soundness_check_odd(enum frame_is is, const uint8_t *p, uint32_t caplen,

@@ -1,20 +1,22 @@
 /*
- * split.h - separate innet's datagrams that are joined in one frame
+ * split.h - separate datagrams of innet that were joined in one frame
  *
  * A capture can contain one frame for many datagrams.  This happens if the
- * network card of the host divides the data (UDP segmentation offload), or if
- * the host joins received datagrams (GRO).  All of these datagrams have the
- * same length, except the last, which may be shorter.  Such a frame is
- * recognised by its UDP checksum, which is 0 or the sum of the pseudo header
- * alone, or by its lengths, which are 0 or those of the first datagram.  A
- * frame with a correct checksum and correct lengths is never examined.
+ * network card of the sender divides the data into datagrams (UDP segmentation
+ * offload), or if the receiver joins datagrams (GRO).  All datagrams of a frame
+ * have the same length, except that the last may be shorter.  Such a frame can
+ * be recognised in two ways: its UDP checksum is 0 or the sum of the pseudo
+ * header alone, or the lengths in its headers are 0 or those of the first
+ * datagram.  A frame with a correct checksum and correct lengths is never
+ * examined.
  *
- * innet's own headers determine the length of the first datagram
- * (innet-wire(5)).  It follows from the elements of an update, from the
- * position of the next header, which continues the first one, or from the first
+ * The headers of innet (innet-wire(5)) determine the length of the first
+ * datagram.  It follows from the number of elements of an update, from the
+ * position of the next header that can follow the first one, or from the first
  * bytes of a DLP packet.  A length is accepted only if every resulting datagram
- * is valid and can follow the one before it.  For formats without a length,
- * split_unsized() returns what can be known.  Bytes are borrowed.
+ * is valid and can follow the datagram before it.  For formats that do not
+ * contain a length, split_unsized() only says whether a frame contains several
+ * datagrams.  Bytes are borrowed.
  */
 #ifndef INNET_CAPTURE_SPLIT_H
 #define INNET_CAPTURE_SPLIT_H
@@ -38,7 +40,7 @@ enum split_kind {
 
 /*
  * A function that returns the length of the datagram whose first `have` bytes
- * are at p.  If have is 0, it returns the smallest length.
+ * are at p.  If `have` is 0, it returns the length of the smallest datagram.
  */
 typedef uint32_t split_bytes_fn(const uint8_t *p, size_t have);
 
@@ -47,66 +49,72 @@ struct split_as {
 	enum split_kind kind;
 	split_bytes_fn *bytes;	/* SPLIT_SELF: returns the length of a
 				 * datagram */
-	uint32_t tail;		/* bytes of a tag after each update */
+	uint32_t tail;		/* length of the tail (counter and tag) of each
+				 * update, or 0 */
 };
 
 enum split_is {
 	SPLIT_ONE,		/* an ordinary frame */
 	SPLIT_SEVERAL,
-	SPLIT_CANNOT,		/* several datagrams whose ends are unknown */
-	SPLIT_UNSEEN		/* one or more datagrams: the capture is
-				 * truncated */
+	SPLIT_CANNOT,		/* several datagrams whose lengths are
+				 * unknown */
+	SPLIT_UNSEEN		/* one or more datagrams, which is not known
+				 * because the capture is truncated or the
+				 * checksum is offloaded */
 };
 
 /* The remaining datagrams of a frame. */
 struct split {
 	const uint8_t *p;
-	uint32_t have, left;	/* number of bytes at p; number on the wire */
-	uint32_t each;		/* bytes of each datagram but the last */
+	uint32_t have, left;	/* number of bytes at p; number of bytes that
+				 * they had on the wire */
+	uint32_t each;		/* length of each datagram except the last */
 	uint32_t tail;		/* as in struct split_as */
 	uint32_t count;		/* number of datagrams in the frame */
 };
 
 /* Counters of split frames. */
 struct split_count {
-	uint64_t frames, datagrams;	/* frames that were split; datagrams in
-					 * them */
+	uint64_t frames, datagrams;	/* number of frames that were split;
+					 * number of datagrams in these
+					 * frames */
 	uint64_t cannot;		/* number of frames that could not be
 					 * split */
-	uint64_t cannot_at;		/* packet number of the first of these
-					 * frames */
+	uint64_t cannot_at;		/* number of the packet that is the
+					 * first of these frames */
 	uint64_t unsure;		/* number of frames that were treated
 					 * as one datagram but may contain
 					 * several */
 };
 
 enum {
-	SPLIT_INDEX_GAP = 64,	 /* largest gap between indices of segments, at
-				  * any length */
-	SPLIT_INDEX_FAR = 65536, /* largest gap if the length fits a usual
-				  * MTU */
+	SPLIT_INDEX_GAP = 64,	 /* largest gap between the indices of two
+				  * segments if they have any length */
+	SPLIT_INDEX_FAR = 65536, /* largest gap if their length is that of a
+				  * usual MTU */
 	SPLIT_XID_FAR = 65536,
 	SPLIT_SUMMED_MAX = 1024, /* maximum number of contributions if the
-				  * length fits a usual MTU */
+				  * length is that of a usual MTU */
 	SPLIT_EACH_MAX = 65507,	 /* longest datagram over IPv4 */
 	SPLIT_FRAME_MAX = 65535, /* maximum number of bytes in the datagrams of
 				  * a frame; the kernel makes no larger frames,
 				  * but a capture can claim any length */
 	SPLIT_SPARE_BYTES = 12,	 /* a rest of this size or larger after a
 				  * datagram is not padding */
-	SPLIT_PADDING_MAX = 22	 /* maximum padding of a short frame, with its
-				  * FCS */
+	SPLIT_PADDING_MAX = 22	 /* maximum number of bytes of padding and FCS
+				  * in a short frame */
 };
 
 /*
- * Return how to split datagrams with this ToS byte, or datagrams whose length
- * the function `bytes` returns (NULL: none).
+ * Return the format of datagrams with the ToS byte `tos`.  If it is not a
+ * format with innet's headers, `bytes` is the function that returns the length
+ * of a datagram, or NULL if there is none.
  */
 static inline struct split_as split_as(uint8_t tos, split_bytes_fn *bytes);
 
 /*
  * Could the frame contain several datagrams?  It cannot if its checksum is
- * correct and all its bytes are in one datagram.
+ * correct and no bytes follow the datagram.
  */
 static inline bool split_is_candidate(enum frame_is is, const uint8_t *p,
     const struct frame *f, uint32_t len);
@@ -121,26 +129,27 @@ static enum split_is split_frame(const struct split_as *as, enum frame_is is,
     struct split *s);
 
 /*
- * Does the frame of len bytes at p, for which frame_parse() returned `is` and
- * *f, contain several datagrams of a format without a length?  SPLIT_CANNOT
- * means that it certainly does.  SPLIT_UNSEEN means that it may, because the
- * checksum was left to the network card.
+ * Find out whether the frame of len bytes at p, for which frame_parse()
+ * returned `is` and *f, contains several datagrams of a format without a
+ * length.  Returns SPLIT_CANNOT if it certainly does, and SPLIT_UNSEEN if it
+ * may, because the checksum was left to the network card.  Otherwise returns
+ * SPLIT_ONE.
  */
 static inline enum split_is split_unsized(enum frame_is is, const uint8_t *p,
     const struct frame *f, uint32_t len);
 
 /*
  * Get the next datagram of *s.  It has *n bytes, of which *have are at *p.
- * Returns false if there is none.
+ * Returns false if there are no more datagrams.
  */
 static inline bool split_next(struct split *s, const uint8_t **p,
     uint32_t *have, uint32_t *n);
 
 /*
  * Write a frame for datagram k of the frame at p.  The datagram has n bytes, of
- * which `have` are at payload.  The frame gets correct lengths and, if the
- * datagram is complete, correct checksums; *made describes it.  Returns the
- * number of bytes at `to`.
+ * which `have` are at `payload`.  The new frame gets correct lengths and, if
+ * the datagram is complete, a correct UDP checksum; *made describes the new
+ * frame.  Returns the number of bytes at `to`.
  */
 static inline uint32_t split_put(uint8_t *to, const uint8_t *p,
     const struct frame *f, uint32_t k, const uint8_t *payload, uint32_t have,
@@ -149,7 +158,10 @@ static inline uint32_t split_put(uint8_t *to, const uint8_t *p,
 /* Return the number of bytes after the datagram in a frame of len bytes. */
 static inline uint32_t split_spare(const struct frame *f, uint32_t len);
 
-/* For tools: print lines about frames that could not be split. */
+/*
+ * Print warnings about frames that could not be split.  `name` is the name of
+ * the capture.
+ */
 static inline void split_warn(const struct split_count *n, const char *name);
 
 /* implementation */
@@ -179,8 +191,8 @@ split_least(const struct split_as *as)
 }
 
 /*
- * Does a datagram of n bytes, of which `have` are at p, have a valid update
- * header and a tail of `tail` bytes?
+ * Could the n bytes, of which `have` are at p, be an update with a valid header
+ * and a tail of `tail` bytes?
  */
 static inline bool
 split_is_update(const uint8_t *p, uint32_t have, uint32_t n, uint32_t tail)
@@ -188,7 +200,8 @@ split_is_update(const uint8_t *p, uint32_t have, uint32_t n, uint32_t tail)
 	struct update u;
 	enum update_bad bad;
 
-	if (have < n && have < UPDATE_MODEL_BYTES)	/* it was truncated */
+	if (have < n && have < UPDATE_MODEL_BYTES)	/* the header was
+							 * truncated */
 		return have < 2 || (p[0] == UPDATE_VERSION && p[1] != 0 &&
 		    p[1] <= UPDATE_WEIGHTS);
 	n -= tail;
@@ -197,8 +210,9 @@ split_is_update(const uint8_t *p, uint32_t have, uint32_t n, uint32_t tail)
 }
 
 /*
- * Can update q follow update p?  A socket sends updates of about the same time
- * in one call, whichever workers made them.
+ * Can update q follow update p?  This is possible if both were generated at
+ * about the same time, whichever workers sent them, because one call can send
+ * updates of several workers.
  */
 static inline bool
 split_may_follow_update(const uint8_t *p, const uint8_t *q)
@@ -210,8 +224,9 @@ split_may_follow_update(const uint8_t *p, const uint8_t *q)
 }
 
 /*
- * Can segment q follow segment p?  Yes, if q is near p in the same vector or in
- * the next one.  With `far`, the distance does not matter.
+ * Can segment q follow segment p?  This is possible if q comes soon after p in
+ * the same vector or is near the beginning of the next vector.  If `far` is
+ * set, q may be farther away and come before p.
  */
 static inline bool
 split_may_follow_segment(const uint8_t *p, const uint8_t *q, bool far)
@@ -221,7 +236,8 @@ split_may_follow_segment(const uint8_t *p, const uint8_t *q, bool far)
 	const bool next = b.iteration == seg_step(a.iteration, 1);
 	const uint32_t ahead = b.index - a.index;
 
-	if (far)	/* 0 could come from the zeros of a sparse vector */
+	if (far)	/* reject 0, because zeros of a sparse vector look like
+			 * this */
 		return (b.iteration == a.iteration || next ||
 		    a.iteration == seg_step(b.iteration, 1)) &&
 		    b.iteration > 0 && b.contributions > 0 &&
@@ -232,7 +248,10 @@ split_may_follow_segment(const uint8_t *p, const uint8_t *q, bool far)
 	    ahead > 0 && ahead <= SPLIT_INDEX_GAP);
 }
 
-/* Can the control message at q, of which 8 bytes are present, follow p? */
+/*
+ * Can the control message at q, of which 8 bytes are present, follow the one at
+ * p?
+ */
 static inline bool
 split_may_follow_control(const uint8_t *p, const uint8_t *q)
 {
@@ -247,7 +266,7 @@ split_may_follow_control(const uint8_t *p, const uint8_t *q)
 
 /*
  * Is the datagram of n bytes at q, of which `have` are present, valid, and can
- * it follow the datagram at p (NULL: it is the first)?
+ * it follow the datagram at p?  If p is NULL, the datagram is the first one.
  */
 static inline bool
 split_is_sound(const struct split_as *as, const uint8_t *p, const uint8_t *q,
@@ -276,7 +295,10 @@ split_is_sound(const struct split_as *as, const uint8_t *p, const uint8_t *q,
 	}
 }
 
-/* Are all datagrams valid if each but the last has `each` bytes? */
+/*
+ * Are all datagrams valid if each has `each` bytes and only the last may be
+ * shorter?
+ */
 static inline bool
 split_length_fits(const struct split_as *as, const uint8_t *p, uint32_t have,
     uint32_t bytes, uint32_t each, bool far)
@@ -295,7 +317,10 @@ split_length_fits(const struct split_as *as, const uint8_t *p, uint32_t have,
 	return true;
 }
 
-/* Could a datagram begin at q?  The bytes of a header are present there. */
+/*
+ * Could a datagram begin at q, where all bytes of a header are present?  p is
+ * the first datagram.
+ */
 static inline bool
 split_may_begin(const struct split_as *as, const uint8_t *p, const uint8_t *q)
 {
@@ -311,8 +336,8 @@ split_may_begin(const struct split_as *as, const uint8_t *p, const uint8_t *q)
 }
 
 /*
- * Return the length that follows from the position of the second header, or 0
- * if no length fits.
+ * Find the second header.  Return its offset, which is the length of each
+ * datagram, or 0 if no length fits.
  */
 static inline uint32_t
 split_find_second(const struct split_as *as, const uint8_t *p, uint32_t have,
@@ -330,7 +355,10 @@ split_find_second(const struct split_as *as, const uint8_t *p, uint32_t have,
 	return 0;
 }
 
-/* Find the length of updates.  Their number of elements may determine it. */
+/*
+ * Find the length of updates and store it in *each.  The number of elements in
+ * the first header may determine it.
+ */
 static inline enum split_is
 split_find_updates(const struct split_as *as, const uint8_t *p, uint32_t have,
     uint32_t bytes, uint32_t *each)
@@ -360,8 +388,8 @@ split_find_updates(const struct split_as *as, const uint8_t *p, uint32_t have,
 }
 
 /*
- * Return the length of segments, or 0 if none fits.  At the usual MTUs,
- * segments may be in any order.
+ * Return the length of segments, or 0 if no length fits.  If the length is that
+ * of a usual MTU, segments may be in any order.
  */
 static inline uint32_t
 split_find_segments(const uint8_t *p, uint32_t have, uint32_t bytes)
@@ -384,7 +412,7 @@ split_find_segments(const uint8_t *p, uint32_t have, uint32_t bytes)
 
 /*
  * Find the length of each datagram in `bytes` bytes of payload, of which `have`
- * are at p.
+ * are at p, and store it in *each.
  */
 static inline enum split_is
 split_find(const struct split_as *as, const uint8_t *p, uint32_t have,
@@ -411,7 +439,7 @@ split_find(const struct split_as *as, const uint8_t *p, uint32_t have,
 	return *each > 0 ? SPLIT_SEVERAL : SPLIT_ONE;
 }
 
-/* Does the header of the frame at p indicate an empty datagram? */
+/* Is the length in the IP or UDP header of the frame at p 0? */
 static inline bool
 split_no_length(const uint8_t *p, const struct frame *f)
 {
@@ -445,8 +473,8 @@ split_is_candidate(enum frame_is is, const uint8_t *p, const struct frame *f,
 }
 
 /*
- * If the lengths in the headers are those of the first datagram, set *s and
- * return true.
+ * If the lengths in the headers of the frame are those of the first datagram,
+ * set s->each and return true.
  */
 static inline bool
 split_by_header(const struct split_as *as, const struct frame *f,
@@ -547,8 +575,8 @@ split_put(uint8_t *to, const uint8_t *p, const struct frame *f, uint32_t k,
 		bytes_put(ip + 4, head - 40 + udp, 2);
 	} else {
 		bytes_put(ip + 2, head + udp, 2);
-		if ((ip[6] & 0x40) == 0)	/* with this flag the id has no
-						 * meaning */
+		if ((ip[6] & 0x40) == 0)	/* if this flag is set, the id
+						 * has no meaning */
 			bytes_put(ip + 4, bytes_get(ip + 4, 2) + k, 2);
 		memset(ip + 10, 0, 2);
 		sum = (uint16_t)~inetsum_fold(inetsum_add(0, ip, head));

@@ -1,14 +1,16 @@
 /*
  * updates.h - read the updates of a capture one by one, and count the rest
  *
- * The functions return the packets that soundness.h finds valid: updates,
- * models and weights.  They count other packets by reason.  Several packets in
- * one frame are returned one by one, with the timestamp of the frame.  If
- * `headers` is set, packets with a truncated vector are returned too.  A
- * timestamp that is less than the previous one is raised to the previous one.
+ * updates_next() returns the packets that soundness.h finds valid: updates,
+ * models and weights.  It counts all other packets by the reason why they are
+ * not returned.  If a frame contains several packets, they are returned one by
+ * one, with the timestamp of the frame.  If `headers` is set, packets with a
+ * truncated vector are returned too.  If a timestamp is less than the previous
+ * one, the previous one is used instead.
  *
- * A struct updates owns its file until updates_close(); updates borrow from it
- * until the next call.  Errors are those of pcapio.h, in .in.why.
+ * A struct updates owns its file until updates_close() is called.  The vector
+ * of a returned packet is borrowed until the next call.  Errors are those of
+ * pcapio.h, and in.why contains their message.
  */
 #ifndef INNET_CAPTURE_UPDATES_H
 #define INNET_CAPTURE_UPDATES_H
@@ -29,19 +31,22 @@ struct updates {
 	uint64_t first_ns;	/* timestamps of the first and the last packet
 				 * of any kind; valid if in.packets > 0 */
 	uint64_t last_ns;
-	uint64_t backwards;	/* timestamps less than the previous one */
-	uint64_t backwards_at;	/* packet number of the first of these */
+	uint64_t backwards;	/* number of timestamps that are less than the
+				 * previous one */
+	uint64_t backwards_at;	/* number of the packet with the first of these
+				 * timestamps */
 	uint64_t regular;	/* number of packets of other traffic */
-	uint64_t ignored[SOUNDNESS_VERDICTS];	/* ignored packets by verdict */
+	uint64_t ignored[SOUNDNESS_VERDICTS];	/* number of ignored packets for
+						 * each verdict */
 	const struct clusters *bare;	/* table of bare packets, or NULL */
-	struct filter filter;	/* selects innet's packets; if it is off, the
-				 * DSCP selects them */
-	bool headers;		/* headers are enough: vec is NULL if
-				 * truncated */
+	struct filter filter;	/* filter that selects innet's packets; if it is
+				 * off, the DSCP selects them */
+	bool headers;		/* also return packets with a truncated vector,
+				 * with vec = NULL */
 	uint64_t cut;		/* number of packets with a truncated vector */
 	struct split_count split;
 	struct split pieces;	/* remaining packets of the last frame */
-	struct hints hints;	/* hints about other traffic */
+	struct hints hints;	/* counts of other traffic */
 };
 
 /* Begin to read path.  Returns 0, or -1 with it->in.why. */
@@ -61,8 +66,8 @@ updates_close(struct updates *it)
 }
 
 /*
- * Return the timestamp of p, raised to the previous one if necessary, and below
- * 2^63.
+ * Return the timestamp of p, limited to values below 2^63.  If it is less than
+ * the previous timestamp, return the previous one.
  */
 static inline uint64_t
 updates_stamp(struct updates *it, const struct pcapio_packet *p)
@@ -79,7 +84,7 @@ updates_stamp(struct updates *it, const struct pcapio_packet *p)
 	return t;
 }
 
-/* Check the next of several packets in one frame. */
+/* Check the next packet in a frame that contains several packets. */
 static inline unsigned
 updates_check_piece(struct updates *it, struct update *u)
 {
@@ -91,8 +96,8 @@ updates_check_piece(struct updates *it, struct update *u)
 }
 
 /*
- * Count a packet that is not completely valid.  Returns true if the caller gets
- * the packet nevertheless.
+ * Count a packet whose verdict is not UPDATE_OK.  Returns true if
+ * updates_next() must return the packet nevertheless.
  */
 static inline bool
 updates_count_odd(struct updates *it, unsigned verdict, const struct update *u)
@@ -122,7 +127,9 @@ updates_count_odd(struct updates *it, unsigned verdict, const struct update *u)
 	return false;
 }
 
-/* Count a bare packet that was treated as one datagram but may be several. */
+/*
+ * Count a bare packet that was treated as one datagram but may contain several.
+ */
 static inline void
 updates_check_single(struct updates *it, const struct pcapio_packet *p,
     const struct frame *f)
@@ -171,7 +178,10 @@ updates_next(struct updates *it, uint64_t *stamp_ns, struct update *u)
 	}
 }
 
-/* For tools: print lines about decreasing timestamps and other oddities. */
+/*
+ * Print warnings about decreasing timestamps and other unusual things in the
+ * capture.
+ */
 static inline void
 updates_warn_odd(const struct updates *it)
 {
@@ -185,7 +195,7 @@ updates_warn_odd(const struct updates *it)
 		    (unsigned long long)it->backwards);
 }
 
-/* Return the number of packets that were ignored, for all reasons. */
+/* Return the number of packets that were ignored for any reason. */
 static inline uint64_t
 updates_ignored(const struct updates *it)
 {

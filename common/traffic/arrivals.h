@@ -2,13 +2,13 @@
  * arrivals.h - arrival processes, which determine when a worker has its next
  *   update
  *
- * The processes are: periodic, Poisson, trains with silence between them
- * (on-off), lognormal gaps, and whole clusters that send bursts.  Each worker,
- * or each cluster that sends bursts, has a struct arrivals; several of them
- * share one struct arrivals_conf.  Times are in ns on the caller's clock, from
- * 0.  Steps are in 2^-32 ns, so that a rate in bits per second does not drift.
- * The functions have no other state: random numbers are drawn from the caller's
- * generator, in the order of the calls.
+ * The processes are: periodic, Poisson, trains of updates with silence between
+ * them (on-off), lognormal gaps, and whole clusters that send bursts.  Each
+ * worker, or each cluster that sends bursts, has a struct arrivals; several of
+ * them share one struct arrivals_conf.  Times are in ns on the caller's clock,
+ * which begins at 0.  Steps are in 2^-32 ns, so that a rate in bits per second
+ * does not drift.  The functions have no other state.  They draw random numbers
+ * from the caller's generator in the order of the calls.
  */
 #ifndef INNET_TRAFFIC_ARRIVALS_H
 #define INNET_TRAFFIC_ARRIVALS_H
@@ -31,22 +31,24 @@ struct arrivals_conf {
 	enum arrivals_kind kind;
 	uint64_t burst;		/* number of updates in a train or burst, at
 				 * least 1 */
-	uint64_t jitter_ns;	/* each update is delayed by less than this
-				 * time */
-	double walk;		/* share by which the gaps between periodic
-				 * updates vary */
-	bool aligned;		/* all workers begin at 0; otherwise at random
-				 * phases */
+	uint64_t jitter_ns;	/* each update is delayed by a random time that
+				 * is less than this */
+	double walk;		/* largest deviation of the gaps between
+				 * periodic updates, as a share of the mean
+				 * gap */
+	bool aligned;		/* all workers begin at time 0; false: they
+				 * begin at random phases */
 };
 
 struct arrivals {
 	unsigned __int128 step;	/* mean time between updates, in 2^-32 ns */
-	unsigned __int128 nominal; /* next periodic time, without jitter */
+	unsigned __int128 nominal; /* time of the next periodic update without
+				    * jitter, in 2^-32 ns */
 };
 
 /*
- * A function that takes update `sequence` of worker k.  It returns false to end
- * the burst.
+ * A function that is called for each update of a burst, with the worker k and
+ * the sequence number of the update.  It returns false to end the burst.
  */
 typedef bool arrivals_put_fn(void *to, uint32_t k, uint32_t sequence);
 
@@ -58,44 +60,47 @@ static inline uint64_t arrivals_first(const struct arrivals_conf *cf,
     struct arrivals *a, struct rng *r);
 
 /*
- * Return the time of the next update after the one at now_ns.  It is never
+ * Return the time of the update that follows the update at now_ns.  It is never
  * before now_ns.
  */
 static inline uint64_t arrivals_next(const struct arrivals_conf *cf,
     struct arrivals *a, struct rng *r, uint64_t now_ns);
 
-/* Return time t plus a random part of the jitter. */
+/* Return time t plus a random delay that is less than the jitter. */
 static inline uint64_t arrivals_add_jitter(const struct arrivals_conf *cf,
     uint64_t t, struct rng *r);
 
-/* Return the mean step in ns. */
+/* Return the mean time between updates, in ns. */
 static inline double arrivals_mean_ns(const struct arrivals *a);
 
-/* Round ns to a whole number.  A time beyond all timestamps becomes 9e18. */
+/* Round `ns` to a whole number of nanoseconds.  The result is at most 9e18. */
 static inline uint64_t arrivals_whole_ns(double ns);
 
 /*
- * Draw n speeds from 1 - spread to 1 + spread.  With in_all, scale them so that
- * their sum is n.
+ * Draw n speeds that are uniform from 1 - spread to 1 + spread.  If `in_all` is
+ * set, scale them so that their sum is n.
  */
 static inline void arrivals_speeds(double *speed, size_t n, double spread,
     bool in_all, struct rng *r);
 
 /*
- * Return the reward of a worker's update.  It is 1, or rises with the sequence,
- * or rises with the sequence and has noise.
+ * Return the reward of a worker's update.  Depending on `kind` it is 1, or
+ * rises with the sequence number, or rises with the sequence number and has
+ * noise.
  */
 static inline float arrivals_reward(enum arrivals_rewards kind,
     uint32_t sequence, struct rng *r);
 
 /*
- * Put the updates of a burst in order: n updates of each worker, from sequence
- * `from` on.  Returns false as soon as `put` does.
+ * Call `put` for the updates of a burst, in the order in which they are sent.
+ * Each worker sends n updates, whose sequence numbers begin with `from`.
+ * Returns false as soon as `put` does.
  *
- * Table 1 of Olaf does not state how its traffic was generated.  A search found
- * this order, which reproduces its counts and merges.  In most bursts all
- * workers take turns.  In the other bursts one worker sends before the rest
- * (30.5 % of all bursts) or after them (25 %).
+ * Table 1 of Olaf does not state how its traffic was generated.  This order was
+ * found by a search; it reproduces the number of updates and of merges in the
+ * table.  In most bursts all workers take turns.  In the other bursts one
+ * worker sends all its updates before the others (30.5 % of all bursts) or
+ * after them (25 %).
  */
 static inline bool arrivals_put_burst(struct rng *r, uint32_t workers,
     uint32_t from, uint32_t n, arrivals_put_fn *put, void *to);
@@ -108,7 +113,7 @@ arrivals_mean_ns(const struct arrivals *a)
 	return (double)a->step * 0x1p-32;
 }
 
-/* Return a share of the step.  The step usually fits into a register. */
+/* Return the step times `share`.  The step usually fits into a register. */
 static inline unsigned __int128
 arrivals_share(const struct arrivals *a, double share)
 {
@@ -175,8 +180,8 @@ arrivals_next(const struct arrivals_conf *cf, struct arrivals *a,
 		t = now_ns + arrivals_whole_ns(arrivals_gap(cf, a, r));
 	}
 	t = arrivals_add_jitter(cf, t, r);
-	return t < now_ns ? now_ns : t;		/* an update never overtakes
-						 * another one */
+	return t < now_ns ? now_ns : t;		/* an update never overtakes an
+						 * earlier update */
 }
 
 static inline uint64_t
@@ -227,7 +232,10 @@ arrivals_reward(enum arrivals_rewards kind, uint32_t sequence, struct rng *r)
 	return 1;
 }
 
-/* Put n updates of each worker except `alone`, in turns. */
+/*
+ * Call `put` for n updates of each worker except `alone`.  The workers take
+ * turns.
+ */
 static inline bool
 arrivals_put_turns(uint32_t workers, uint32_t alone, uint32_t from, uint32_t n,
     arrivals_put_fn *put, void *to)
@@ -241,7 +249,7 @@ arrivals_put_turns(uint32_t workers, uint32_t alone, uint32_t from, uint32_t n,
 	return true;
 }
 
-/* Put n updates of worker k in a row. */
+/* Call `put` for n updates of worker k, one after the other. */
 static inline bool
 arrivals_put_train(uint32_t k, uint32_t from, uint32_t n, arrivals_put_fn *put,
     void *to)

@@ -1,9 +1,10 @@
 /*
- * impair.h - impair a network on purpose: loss, duplication, reordering, delay
+ * impair.h - impair a network on purpose by loss, duplication, reordering and
+ * delay
  *
- * impair_plan() returns when the copies of each packet must be sent.  It has
- * its own random generator, which the caller seeds.  It reads no clock: time is
- * an argument.
+ * impair_plan() decides how many copies of a packet are sent, and when.  A
+ * struct impair contains its own random number generator, which the caller
+ * seeds.  The functions do not read a clock; the caller passes the time.
  */
 #ifndef INNET_TRAFFIC_IMPAIR_H
 #define INNET_TRAFFIC_IMPAIR_H
@@ -17,19 +18,23 @@
 #include "common/base/num.h"
 #include "common/base/rng.h"
 
-/* The extra delay of a reordered packet, so that others overtake it. */
+/*
+ * The extra delay of a reordered packet in ns, so that other packets overtake
+ * it.
+ */
 enum { IMPAIR_REORDER_NS = 1000000 };
 
 struct impair {
-	double loss, dup, reorder;	/* the probabilities */
+	double loss, dup, reorder;	/* probabilities of these impairments */
 	uint64_t delay_ns;
 	struct rng rng;
-	uint64_t lost, duplicated, reordered;	/* counts of packets so far */
+	uint64_t lost, duplicated, reordered;	/* number of packets so far to
+						 * which this has happened */
 };
 
 /*
- * Return an error message about an item that matches none of the names.  The
- * message contains the nearest name, and the next call overwrites it.
+ * Return an error message about an item that begins with none of the names.
+ * The message contains the nearest name.  The next call overwrites the message.
  */
 static inline const char *
 impair_unknown(const char *item, const char *const name[4])
@@ -48,8 +53,8 @@ impair_unknown(const char *item, const char *const name[4])
 }
 
 /*
- * Read "loss=1%,dup=0.1%,reorder=1%,delay=2ms" into *im.  Returns NULL or an
- * error message.
+ * Read a list such as "loss=1%,dup=0.1%,reorder=1%,delay=2ms" into *im.
+ * Returns NULL or an error message.
  */
 static inline const char *
 impair_parse(const char *s, struct impair *im)
@@ -93,8 +98,8 @@ impair_any(const struct impair *im)
 }
 
 /*
- * Plan a packet that is sent at now_ns.  Returns the number of copies (0, 1 or
- * 2), and stores their times in at_ns[].
+ * Decide what happens to a packet that is sent at now_ns.  Returns the number
+ * of copies to send (0, 1 or 2), and stores the time of each copy in at_ns[].
  */
 static inline int
 impair_plan(struct impair *im, uint64_t now_ns, uint64_t at_ns[2])

@@ -4,10 +4,11 @@
  *
  * The input is a CSV file or a capture.  A CSV file has rows of
  * cluster,worker,time_ns,reward, with or without a heading, and its times may
- * have a unit.  In a capture, the times of updates count from the first update.
- * Rows are sorted by time, then by cluster, worker, and line (or packet).
- * These functions are for tools only: they print an error with its line and
- * exit with status 1.  A schedule owns its rows; schedule_free() frees them.
+ * have a unit.  The times of updates in a capture are relative to the first
+ * update.  Rows are sorted by time, then by cluster, by worker, and by number
+ * of the line or packet.  These functions are for tools only: they print an
+ * error with its line and exit with status 1.  A schedule owns its rows;
+ * schedule_free() frees them.
  */
 #ifndef INNET_TRAFFIC_SCHEDULE_H
 #define INNET_TRAFFIC_SCHEDULE_H
@@ -45,18 +46,20 @@ struct schedule {
 struct schedule_reader {
 	const char *path;
 	struct schedule *s;
-	uint32_t clusters, workers;	/* limits: ids must be less than
-					 * these */
-	uint32_t line;			/* the line that is being read, from
-					 * 1 */
-	size_t columns;			/* number of fields of this row so
-					 * far */
+	uint32_t clusters, workers;	/* limits: the ids of clusters and
+					 * workers must be less than these
+					 * numbers */
+	uint32_t line;			/* number of the line that is being
+					 * read, counted from 1 */
+	size_t columns;			/* number of fields of this row that
+					 * have been read */
 	char field[SCHEDULE_COLUMNS][SCHEDULE_FIELD_BYTES];
 };
 
 /*
- * Read path ("-": standard input), with ids below clusters and workers.  The
- * file is in CSV format, or a capture, which is recognised by its first bytes.
+ * Read path, or standard input if path is "-".  The ids of clusters must be
+ * below `clusters`, and those of workers below `workers`.  The file is a CSV
+ * file or a capture; a capture is recognised by its first bytes.
  */
 static inline struct schedule schedule_read_or_exit(const char *path,
     uint32_t clusters, uint32_t workers);
@@ -144,7 +147,10 @@ schedule_on_values(struct schedule_reader *r)
 	schedule_append(r->s, &w);
 }
 
-/* Handle the end of a line; libcsv calls this twice for CR LF. */
+/*
+ * Handle the end of a line; this is a callback of libcsv, which calls it twice
+ * for CR LF.
+ */
 static inline void
 schedule_on_row(int end, void *arg)
 {
@@ -208,7 +214,7 @@ schedule_sort(struct schedule *s)
 	qsort(s->row, s->n, sizeof(*s->row), schedule_by_time);
 }
 
-/* Does fd, which can be read again, begin like a capture? */
+/* Does the file fd, whose position does not change, begin like a capture? */
 static inline bool
 schedule_is_capture(int fd)
 {
@@ -241,8 +247,8 @@ schedule_on_update(struct schedule_reader *r, const struct update *u,
 }
 
 /*
- * Read the updates of the capture fd.  If a vector has several packets, its
- * last packet counts.
+ * Read the updates of the capture fd.  If a vector has several packets, only
+ * the last of them counts.
  */
 static inline void
 schedule_from_capture(struct schedule_reader *r, int fd)

@@ -3,14 +3,16 @@
  *
  * Values are integers from -512 to 511 that depend on worker, iteration and
  * index.  So the sum over any possible number of workers is exact in binary32,
- * in any order.
+ * whatever the order of the additions is.
  */
 #ifndef INNET_TRAFFIC_SYNTHETIC_H
 #define INNET_TRAFFIC_SYNTHETIC_H
 
 #include <stdint.h>
 
-/* Return the value of worker at index i in iteration t. */
+/*
+ * Return the value that worker number `worker` has at index i in iteration t.
+ */
 static inline int32_t
 synthetic_value(uint32_t worker, uint32_t t, uint32_t i)
 {
@@ -26,7 +28,8 @@ synthetic_fill(float *v, uint32_t n, uint32_t worker, uint32_t t)
 }
 
 /*
- * Return the correct sum of workers 0 to workers - 1 at index i in iteration t.
+ * Return the correct sum over the workers 0 to workers - 1, at index i in
+ * iteration t.
  */
 static inline float
 synthetic_sum(uint32_t workers, uint32_t t, uint32_t i)
@@ -38,7 +41,10 @@ synthetic_sum(uint32_t workers, uint32_t t, uint32_t i)
 	return (float)sum;
 }
 
-/* Return the first index below n with a wrong sum, or n. */
+/*
+ * Return the first index below n at which the sum in v is wrong, or n if all
+ * sums are correct.
+ */
 static inline uint32_t
 synthetic_wrong(const float *v, uint32_t n, uint32_t workers, uint32_t t)
 {
