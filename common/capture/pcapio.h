@@ -173,9 +173,9 @@ read_ahead_free(const struct read_ahead *a)
 }
 
 /*
- * Claim the next block that nobody reads, and read it.  The caller must hold
- * the lock, which is released during the read.  Returns the number of bytes, 0
- * at the end of the file, or -errno.
+ * Claim the next block, which no thread is reading yet, and read it.  The
+ * caller must hold the lock, which is released during the read.  Returns the
+ * number of bytes, 0 at the end of the file, or -errno.
  */
 static inline ssize_t
 read_ahead_read(struct read_ahead *a)

@@ -1,6 +1,4 @@
-/*
- * addr.h - UDP addresses: read, print, compare
- */
+/* addr.h - read, print and compare UDP addresses */
 #ifndef INNET_WIRE_ADDR_H
 #define INNET_WIRE_ADDR_H
 
@@ -21,10 +19,10 @@
 enum { ADDR_NAME_BYTES = INET6_ADDRSTRLEN + 10 };
 
 /*
- * words[] makes the size of the union a multiple of a register's size.  So a
- * copy does not consist of overlapping parts, which a processor cannot read
- * back at once.  words[0] contains the family, the port and the address of
- * IPv4.
+ * A UDP address.  words[] makes the size of the union a multiple of a
+ * register's size.  So a copy does not consist of overlapping parts, which a
+ * processor cannot quickly read back.  For IPv4, words[0] contains the family,
+ * the port and the address.
  */
 union addr {
 	struct sockaddr sa;
@@ -36,13 +34,16 @@ static_assert(offsetof(struct sockaddr_in, sin_addr) == 4,
     "family, port and address are a word");
 
 /*
- * Read HOST:PORT, [V6]:PORT, HOST or :PORT (127.0.0.1).  Returns NULL or an
- * error message.
+ * Read an address in one of the forms HOST:PORT, [V6]:PORT, HOST or :PORT.  The
+ * last form means 127.0.0.1.  Returns NULL or an error message.
  */
 static inline const char *addr_parse(const char *s, const char *default_port,
     union addr *a);
 
-/* Print "127.0.0.1:46638" or "[::1]:46638" into name and return it. */
+/*
+ * Write an address such as "127.0.0.1:46638" or "[::1]:46638" to `name` and
+ * return `name`.
+ */
 static inline const char *addr_print(const union addr *a,
     char name[ADDR_NAME_BYTES]);
 
@@ -52,41 +53,48 @@ static inline socklen_t addr_len(const union addr *a);
 /* Return the port, in host order. */
 static inline uint16_t addr_port(const union addr *a);
 
-/* Are the addresses and the ports the same? */
+/* Do a and b have the same address and the same port? */
 static inline bool addr_same(const union addr *a, const union addr *b);
 
-/* Are the addresses the same, whatever their ports? */
+/* Do a and b have the same address, whatever their ports are? */
 static inline bool addr_same_host(const union addr *a, const union addr *b);
 
-/* Order IPv4 before IPv6, then by address in network order, then by port. */
+/*
+ * Compare two addresses for sorting: IPv4 comes before IPv6, then by address in
+ * network order, then by port.
+ */
 static inline int addr_compare(const union addr *a, const union addr *b);
 
-/* Is a an address of this machine only (loopback)? */
+/* Is `a` a loopback address? */
 static inline bool addr_is_loopback(const union addr *a);
 
-/* Is a a multicast address? */
+/* Is `a` a multicast address? */
 static inline bool addr_is_group(const union addr *a);
 
 /*
- * Store the address as the 16 bytes of an IPv6 address.  An IPv4 address is
- * mapped.
+ * Store the address, without the port, as the 16 bytes of an IPv6 address.  An
+ * IPv4 address is mapped to IPv6.
  */
 static inline void addr_bytes(const union addr *a, uint8_t to[16]);
 
-/* Return the address that addr_bytes() stored, with this port. */
+/*
+ * Return the address that addr_bytes() stored at `from`, with the port `port`.
+ */
 static inline union addr addr_of_bytes(const uint8_t from[16], uint16_t port);
 
 /*
- * Return a number for hash tables.  Equal addresses have the same number.
- * Different IPv4 addresses have different numbers.  A sender that does not know
- * the multiplier cannot choose IPv6 addresses with the same number.
+ * Return a key for hash tables, made from address and port.  Equal addresses
+ * have equal keys.  Different IPv4 addresses have different keys.  An attacker
+ * who does not know the multiplier cannot choose IPv6 addresses with equal
+ * keys.
  */
 static inline uint64_t addr_key(const union addr *a,
     const struct hashmap_multiplier *multiplier);
 
 /*
- * Return a number for hash tables for an address in a VLAN.  A sender cannot
- * choose addresses and VLANs with the same number either.
+ * Return a key for hash tables, made from an address and a VLAN.  An attacker
+ * who does not know the multiplier cannot choose addresses and VLANs with equal
+ * keys.
  */
 static inline uint64_t addr_vlan_key(const union addr *a, uint64_t vlan,
     const struct hashmap_multiplier *multiplier);

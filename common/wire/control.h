@@ -1,11 +1,11 @@
 /*
- * control.h - control messages on the wire: innet-wire(5)
+ * control.h - read and write control messages, as described in innet-wire(5)
  *
  * A message consists of action, flags, job, xid and a body that depends on the
- * action (iSwitch, Figure 5a and Table 2; codes and layouts are innet's own).
- * Parsing borrows the bytes and trusts nothing in them.  A body may be longer
- * than the fields described here.  Cookies and MACs are not checked here:
- * control_parse() only finds them (auth/cookie.h, auth/mac.h).
+ * action (iSwitch, Figure 5a and Table 2; the codes and layouts are innet's
+ * own).  The parsers borrow the bytes and do not trust them.  A body may be
+ * longer than the fields described here.  This file does not check cookies and
+ * MACs: control_parse() only finds them (auth/cookie.h, auth/mac.h).
  */
 #ifndef INNET_WIRE_CONTROL_H
 #define INNET_WIRE_CONTROL_H
@@ -22,11 +22,12 @@ enum {
 	CONTROL_HEADER_BYTES = 8,
 	CONTROL_COOKIE_BYTES = 24,	/* auth/cookie.h */
 	CONTROL_MAC_BYTES = 24,		/* auth/mac.h */
-	CONTROL_JOIN_BYTES = 22,	/* a byte of flags follows, unless all
-					 * flags are 0 */
+	CONTROL_JOIN_BYTES = 22,	/* length of a Join's body; a byte of
+					 * flags follows unless all flags are
+					 * 0 */
 	CONTROL_PAGE_BYTES = 1400,	/* longest JSON text in one Ack */
-	CONTROL_MAX_BYTES = 1452	/* longest message: 1,500 bytes with the
-					   headers of IPv6 */
+	CONTROL_MAX_BYTES = 1452	/* longest message; with the headers of
+					 * IPv6 it has 1,500 bytes */
 };
 
 enum control_action {
@@ -36,15 +37,16 @@ enum control_action {
 	CONTROL_JOBS, CONTROL_REGROUP, CONTROL_FETCH, CONTROL_CHUNK
 };
 
-/* A MAC and a cookie follow the body.  The MAC may use the key of commands. */
+/*
+ * The flags of a message: a cookie follows the body, a MAC follows the body,
+ * and the MAC uses the key of commands.
+ */
 enum control_flag {
 	CONTROL_HAS_COOKIE = 0x02, CONTROL_HAS_MAC = 0x04,
 	CONTROL_COMMANDS = 0x08, CONTROL_FLAGS = 0x0e	/* all of them */
 };
 
-/*
- * The counters that a Stats requests: those of a job, or those of the switch.
- */
+/* Which counters a Stats requests: those of a job or those of the switch. */
 enum control_scope { CONTROL_SCOPE_JOB, CONTROL_SCOPE_SWITCH };
 
 enum control_status {
@@ -61,8 +63,10 @@ struct control {
 	uint16_t job;
 	uint32_t xid;
 	const uint8_t *body;		/* borrowed */
-	size_t body_bytes;		/* length without cookie and MAC */
-	const uint8_t *cookie;		/* borrowed; NULL: none */
+	size_t body_bytes;		/* length of the body without cookie and
+					 * MAC */
+	const uint8_t *cookie;		/* borrowed; NULL: the message has no
+					 * cookie */
 	bool has_mac;
 	bool commands;			/* the MAC uses the key of commands */
 	uint64_t counter;		/* counter of the MAC */
@@ -75,19 +79,27 @@ struct control_join {
 	uint16_t cluster;
 	uint32_t worker;
 	uint32_t elements;
-	uint16_t floats;		/* F; 0: use the F of the job */
-	uint32_t next;			/* first iteration not applied */
-	uint32_t crc;			/* CRC-32C of the weights; 0: unknown */
-	bool again;			/* can send iteration next - 1 again */
-	bool repairs;			/* supports Probe, STATE and NACK */
-	bool sends_state;		/* can send its state to a late
-					 * member */
-	bool creates_job;		/* joins only a new job, because its
-					   weights belong to no round */
-	bool can_multicast;		/* can receive results by multicast */
-	bool in_multicast_group;	/* and actually receives them */
-	bool wants_instance;		/* wants the instance number of the job
-					 * in the Ack */
+	uint16_t floats;		/* number of floats in a segment (F); 0:
+					 * use the F of the job */
+	uint32_t next;			/* first iteration whose result the
+					 * member has not applied */
+	uint32_t crc;			/* CRC-32C of the member's weights; 0:
+					 * unknown */
+	bool again;			/* the member can send iteration next -
+					 * 1 again */
+	bool repairs;			/* the member supports Probe, STATE and
+					 * NACK */
+	bool sends_state;		/* the member can send its state to a
+					 * late member */
+	bool creates_job;		/* the member joins only a new job,
+					 * because its weights belong to no
+					 * round */
+	bool can_multicast;		/* the member can receive results by
+					 * multicast */
+	bool in_multicast_group;	/* the member receives multicast results
+					 * at present */
+	bool wants_instance;		/* the member wants the instance number
+					 * of the job in the Ack */
 };
 
 /*
@@ -109,67 +121,79 @@ struct control_ack {
 	uint32_t next;
 	uint16_t floats;
 	uint32_t elements;
-	uint16_t timeout_s; /* a member that is silent for this long is
-			     * removed */
-	bool whole;	    /* a server that answers whole vectors */
-	bool closed;	    /* asynchronous, and some members are missing */
+	uint16_t timeout_s; /* time after which a silent member is removed, in
+			     * seconds */
+	bool whole;	    /* the sender is a server that answers whole
+			     * vectors */
+	bool closed;	    /* the job is asynchronous, and some members are
+			     * missing */
 	bool async;			/* the job is asynchronous */
 	bool repairs;			/* losses are repaired by Probe, STATE
 					 * and NACK */
 	uint32_t span;			/* number of segments with slots; 0:
 					 * all */
-	bool tagged;			/* data has tags; if the status is
-					 * DONE: */
+	bool tagged;			/* data packets carry tags; if the
+					 * status is DONE, the Ack contains salt
+					 * and epoch */
 	/* Also in the Ack of an Open: */
 	uint8_t salt[16];		/* salt of the tags */
-	uint32_t epoch;			/* epoch of `next`: auth/tag.h */
+	uint32_t epoch;			/* epoch of iteration `next`
+					 * (auth/tag.h) */
 	uint32_t instance;		/* instance number of the job, which
 					   changes each time the job starts; 0:
 					   unknown */
-	bool groups;			/* results are multicast; if DONE: */
-	uint8_t group[16];		/* IPv6, or mapped IPv4 */
+	bool groups;			/* results are sent by multicast; if the
+					 * status is DONE, the Ack contains the
+					 * group */
+	uint8_t group[16];		/* address of the group: IPv6, or IPv4
+					 * mapped to IPv6 */
 	uint16_t group_port;
-	uint16_t holder_port; /* TAKEN: port of the member with the number */
-	uint8_t holder[16];		/* its address: IPv6, or mapped IPv4 */
+	uint16_t holder_port; /* if the status is TAKEN: port of the member that
+			       * has the requested number */
+	uint8_t holder[16];		/* address of this member: IPv6, or IPv4
+					 * mapped to IPv6 */
 	/*
-	 * In the Ack of a SetH, h is the former value.  In that of an FBcast:
+	 * In the Ack of a SetH, h is the previous value.  In the Ack of an
+	 * FBcast:
 	 */
 	uint16_t contributions;
 	/* In the Ack of a Help that fails: */
 	uint64_t seg;
 	/* In the Ack of Members, Stats and Jobs: */
 	uint16_t page, pages;
-	/* In these Acks, and in that of a refused Join: */
+	/* In the Ack of Members, Stats and Jobs, and of a refused Join: */
 	const uint8_t *text;		/* borrowed, not null-terminated */
 	size_t text_bytes;
 };
 
-/* Read the len bytes at p.  Returns false if they are not a control message. */
+/*
+ * Parse the len bytes at p.  Returns false if they are not a control message.
+ */
 static inline bool control_parse(const uint8_t *p, size_t len,
     struct control *c);
 
-/* Write a header at p.  Returns the position of the body. */
+/* Write a header, with all flags 0, at p.  Returns the position of the body. */
 static inline uint8_t *control_put(uint8_t *p, uint8_t action, uint16_t job,
     uint32_t xid);
 
 /* Return the name of an action, or NULL if it has none. */
 static inline const char *control_action_name(unsigned action);
 
-/* Return the text of a status, which follows "refused: ". */
+/* Return the text of a status.  Messages contain it after "refused: ". */
 static inline const char *control_status_text(unsigned status);
 
 /* Is xid a newer than xid b, compared as serial numbers? */
 static inline bool control_newer(uint32_t a, uint32_t b);
 
 /*
- * Return the first xid of a process that starts at wall_ns since the epoch.  It
- * is newer than the xids of an earlier process at the same address.
+ * Return the first xid of a process that starts at wall_ns since the epoch.
+ * The xid is newer than those of an earlier process at the same address.
  */
 static inline uint32_t control_first_xid(uint64_t wall_ns);
 
 /*
- * Read the body of a Join.  Returns false if it is too short or contains an
- * invalid value.
+ * Read the body of a Join.  Returns false if the body is too short or contains
+ * an invalid value.
  */
 static inline bool control_get_join(const struct control *c,
     struct control_join *j);
@@ -179,8 +203,8 @@ static inline uint8_t *control_put_join(uint8_t *p,
     const struct control_join *j);
 
 /*
- * Read the body of an Ack.  Returns false if it is too short for the action
- * that it answers.
+ * Read the body of an Ack.  Returns false if the body is too short for the
+ * action that the Ack answers.
  */
 static inline bool control_get_ack(const struct control *c,
     struct control_ack *a);
@@ -192,8 +216,9 @@ static inline bool control_get_ack(const struct control *c,
 static inline uint8_t *control_put_ack(uint8_t *p, const struct control_ack *a);
 
 /*
- * Read the number that is the body of a SetH (2 bytes), of an FBcast or Help (8
- * bytes), or a page number.
+ * Read the number of `bytes` bytes at the start of a body: the value of a SetH
+ * or a page number (2 bytes), or the Seg of an FBcast or Help (8 bytes).
+ * Returns false if the body is too short.
  */
 static inline bool control_get_number(const struct control *c, size_t bytes,
     uint64_t *v);
@@ -207,7 +232,8 @@ static inline uint8_t *control_put_regroup(uint8_t *p,
     const struct control_regroup *r);
 
 /*
- * Read which counters a Stats requests; the value follows the page in its body.
+ * Store in *scope which counters a Stats requests.  This value follows the page
+ * number in the body.
  */
 static inline void control_get_scope(const struct control *c, uint64_t *scope);
 
@@ -258,8 +284,8 @@ control_first_xid(uint64_t wall_ns)
 }
 
 /*
- * Find the MAC and the cookie at the end of the body and remove them from it.
- * Returns false if they are truncated.
+ * Find the MAC and the cookie at the end of the body, and subtract their
+ * lengths from the length of the body.  Returns false if they are truncated.
  */
 static inline bool
 control_parse_trailer(struct control *c, uint8_t flags)
@@ -389,7 +415,9 @@ control_get_scope(const struct control *c, uint64_t *scope)
 	*scope = c->body_bytes > 2 ? c->body[2] : CONTROL_SCOPE_JOB;
 }
 
-/* Read a port and the address after it: IPv6, or mapped IPv4. */
+/*
+ * Read a port and the address after it, which is IPv6, or IPv4 mapped to IPv6.
+ */
 static inline void
 control_get_address(struct bytes *w, uint8_t at[16], uint16_t *port)
 {
@@ -425,8 +453,8 @@ control_put_salt(uint8_t *p, const struct control_ack *a)
 }
 
 /*
- * Read the rest of a Join's Ack: bits, and the fields whose presence they
- * indicate.
+ * Read the rest of a Join's Ack: a byte of bits, and the fields whose presence
+ * the bits indicate.
  */
 static inline void
 control_get_join_result(struct bytes *w, struct control_ack *a)
@@ -458,8 +486,8 @@ control_get_join_result(struct bytes *w, struct control_ack *a)
 }
 
 /*
- * Is the status one that is sent to unauthenticated senders?  If so, nothing
- * follows the status.
+ * Can an Ack with this status answer an unauthenticated message?  Nothing
+ * follows the status in such an Ack.
  */
 static inline bool
 control_is_hint(uint8_t status)

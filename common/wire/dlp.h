@@ -1,11 +1,12 @@
 /*
  * dlp.h - read and write packets of the Distributed Learning Protocol
  *
- * A packet is 30 bytes of UDP payload, all big-endian, with signed parameters:
- * innet-wire(5).  dlp/aggregator.h describes the states.  Gradients are sent as
- * integers, trunc(x * scale).  A packet with more than six parameters, or an
- * aggregate of such packets, is a VECTOR, which only innet's own tools use.  In
- * this file it is LEARNING with more parameters.
+ * A packet is a UDP payload of 30 bytes.  All fields are big-endian, and
+ * parameters are signed (innet-wire(5)).  dlp/aggregator.h describes the
+ * states.  A gradient x is sent as the integer trunc(x * scale).  A packet with
+ * more than six parameters, or an aggregate of such packets, has the state
+ * VECTOR on the wire, which only innet's own tools use.  In struct dlp its
+ * state is LEARNING, with more parameters.
  */
 #ifndef INNET_WIRE_DLP_H
 #define INNET_WIRE_DLP_H
@@ -21,20 +22,21 @@
 enum {
 	DLP_BYTES = 30, DLP_PARAMS = 6, DLP_NODES_MAX = 32,
 	DLP_VECTOR_HEADER_BYTES = 8,
-	DLP_ELEMENTS_MAX = 366,		/* elements that fit into an MTU of
-					 * 1,500 bytes */
+	DLP_ELEMENTS_MAX = 366,		/* number of elements that fit into an
+					 * MTU of 1,500 bytes */
 	DLP_BYTES_MAX = DLP_VECTOR_HEADER_BYTES + 4 * DLP_ELEMENTS_MAX,
-	DLP_VALUE_MAX = INT32_MAX - 1,	/* a larger value means that the
-					 * aggregate did not fit */
+	DLP_VALUE_MAX = INT32_MAX - 1,	/* a value of larger magnitude means
+					 * that the aggregate did not fit */
 	DLP_SWITCH_PORT = 1234, DLP_SERVER_PORT = 12344
 };
 
 enum dlp_state {
 	DLP_WAITING, DLP_SETUP, DLP_LEARNING, DLP_ERROR, DLP_WRONG_STEP,
 	DLP_RESET, DLP_CONFIGURE, DLP_STATES,
-	DLP_VECTOR = 7,		/* only on the wire: LEARNING with more
-				 * parameters */
-	DLP_POLL = 10		/* a poll of the published workers */
+	DLP_VECTOR = 7,		/* used only on the wire: LEARNING with more
+				 * than six parameters */
+	DLP_POLL = 10		/* a poll; the workers published by the authors
+				 * of DLP send it too */
 };
 
 /* The reasons why a payload is not a packet. */
@@ -62,14 +64,14 @@ struct dlp_session {
 	int32_t param[DLP_PARAMS];
 };
 
-/* Read the len bytes at p into *d. */
+/* Parse the packet of len bytes at p into *d. */
 static inline enum dlp_bad dlp_parse(const uint8_t *p, size_t len,
     struct dlp *d);
 
 /*
- * Read a packet of len bytes.  A capture has `have` bytes of it at p, which
- * must include the header and six parameters.  Missing parameters are read as
- * 0.
+ * Parse a packet of `len` bytes, of which a capture has only the first `have`
+ * bytes, at p.  They must include the header and six parameters.  Missing
+ * parameters are read as 0.
  */
 static inline enum dlp_bad dlp_parse_cut(const uint8_t *p, size_t have,
     size_t len, struct dlp *d);
@@ -82,40 +84,47 @@ static inline uint32_t dlp_put(uint8_t *p, const struct dlp *d);
 /* Return the length of the packet that begins with the `have` bytes at p. */
 static inline uint32_t dlp_bytes(const uint8_t *p, size_t have);
 
-/* Return the number of elements in the packet. */
+/* Return the number of parameters in packet d. */
 static inline uint32_t dlp_elements(const struct dlp *d);
 
-/* Write the parameters of a poll, which asks for the missing workers. */
+/*
+ * Write the parameters of a poll, which asks an aggregator which workers are
+ * missing, to the DLP_PARAMS numbers at `param`.
+ */
 static inline void dlp_poll_put(int32_t *param);
 
-/* Is d such a poll, or an answer to a poll? */
+/*
+ * Is d a poll with the parameters of dlp_poll_put(), or the answer to such a
+ * poll?
+ */
 static inline bool dlp_is_poll(const struct dlp *d);
 
 /* Return the name of a state. */
 static inline const char *dlp_state_name(uint8_t state);
 
-/* Return the name of a reason in reports. */
+/* Return the name that reports use for a reason. */
 static inline const char *dlp_reason(enum dlp_bad why);
 
 /*
  * Return v as a parameter.  If v does not fit, return the nearest value that
- * fits, and count this.
+ * fits, and increment *saturated.
  */
 static inline int32_t dlp_saturate(int64_t v, uint64_t *saturated);
 
 /*
- * Return trunc(x * scale), limited to the range -most to most.  A value outside
- * the range is counted.  x must not be NaN.
+ * Return trunc(x * scale), limited to the range from -most to most.  If the
+ * value was outside this range, increment *saturated.  x must not be NaN.
  */
 static inline int32_t dlp_quantise(float x, int32_t scale, int32_t most,
     uint64_t *saturated);
 
-/* Is v an aggregate that did fit into 32 bits? */
+/* Is v an aggregate that fitted into 32 bits? */
 static inline bool dlp_fits(int32_t v);
 
 /*
- * Read some or all of "nodes=5,iterations=100,eta-scale=1000,inputs=200,
- * features=1,classes=1,scale=1000" into *to.  Returns NULL or an error message.
+ * Read settings such as "nodes=5,iterations=100,eta-scale=1000,inputs=200,
+ * features=1,classes=1,scale=1000" into *to.  Each setting may be omitted.
+ * Returns NULL or an error message.
  */
 static inline const char *dlp_session_parse(const char *s,
     struct dlp_session *to);
@@ -129,9 +138,9 @@ dlp_elements(const struct dlp *d)
 }
 
 /*
- * The parameters of innet's poll, except the last one.  They distinguish the
- * echo of a poll from an aggregate.  innet's aggregators write the missing
- * workers into the last parameter.
+ * The parameters of innet's poll, except the last one.  They make it possible
+ * to distinguish the echo of a poll from an aggregate.  innet's aggregators
+ * write a bitmap of the missing workers to the last parameter.
  */
 static const char dlp_poll_text[4 * (DLP_PARAMS - 1) + 1] =
     "innet:who is missing";

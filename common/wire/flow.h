@@ -29,8 +29,8 @@ flow_from_addrs(const union addr *from, const union addr *to)
 }
 
 /*
- * Store the address ip, in the format of a frame, and a port in *a.  Other
- * fields do not change.
+ * Store the IP address at `ip`, which is in the format of struct frame_flow,
+ * and the port in *a.  Other fields of *a do not change.
  */
 static inline void
 flow_addr(union addr *a, const uint8_t ip[16], uint16_t port, bool v6)
@@ -48,7 +48,7 @@ flow_addr(union addr *a, const uint8_t ip[16], uint16_t port, bool v6)
 
 /*
  * Return the number of bytes of Ethernet, IP and UDP headers before a payload
- * that is sent to a.
+ * that is sent to address `a`.
  */
 static inline uint32_t
 flow_head_bytes(const union addr *a)

@@ -1,12 +1,12 @@
 /*
- * frame-link.h - parse link headers to find the next protocol and its position
+ * frame-link.h - parse link headers to find the next header and its protocol
  *
  * The link layers are Ethernet with VLAN tags, raw IP, BSD loopback, Linux
  * cooked captures, PPP and 802.11.  Link types are those of pcap files
- * (LINKTYPE_*).  In 802.11 only whole, unencrypted data frames with LLC and
- * SNAP have an ethertype; management, encrypted, fragmented and aggregated
- * (A-MSDU) frames have none.  The bytes are borrowed and nothing in them is
- * trusted.
+ * (LINKTYPE_*).  An 802.11 frame has an ethertype only if it is a whole,
+ * unencrypted data frame with LLC and SNAP.  Management, encrypted, fragmented
+ * and aggregated (A-MSDU) frames have none.  The functions borrow the bytes and
+ * do not trust them.
  */
 #ifndef INNET_WIRE_FRAME_LINK_H
 #define INNET_WIRE_FRAME_LINK_H
@@ -32,7 +32,8 @@ enum {
 	FRAME_SLL_OUTGOING = 4,		/* packet type of outgoing packets */
 	FRAME_SLL_LOOPBACK = 772,	/* ARPHRD_ value of the loopback
 					 * interface */
-	FRAME_SLL_NETLINK = 824		/* ARPHRD_ value; has no ethertype */
+	FRAME_SLL_NETLINK = 824		/* ARPHRD_ value of netlink, which has
+					 * no ethertypes */
 };
 
 /* The names of the supported link types, for messages. */
@@ -43,16 +44,16 @@ static const char frame_link_names[] = "Ethernet, raw IP, null, loop, SLL, "
 static inline bool frame_link_known(int link);
 
 /*
- * Skip the link header, and store the offset and the ethertype (0: unknown) of
- * the next header.  Returns false if the bytes end before that or if the link
- * type is not supported.
+ * Skip the link header, and store the offset of the next header in *at and its
+ * ethertype (0: unknown) in *type.  Returns false if the link header is
+ * truncated or if the link type is not supported.
  */
 static inline bool frame_link_skip(int link, const uint8_t *p, size_t len,
     uint32_t *at, uint16_t *type);
 
 /*
  * Is the frame the first of two copies of a packet?  A packet over the loopback
- * is sent and received, so a cooked capture may contain it twice.
+ * is both sent and received, so a cooked capture may contain it twice.
  */
 static inline bool frame_link_is_copy(int link, const uint8_t *p, size_t len);
 
@@ -85,8 +86,8 @@ frame_link_is_copy(int link, const uint8_t *p, size_t len)
 }
 
 /*
- * Return the ethertype for the PPP protocol field at w, which has one byte or
- * two.
+ * Read the PPP protocol field at w, which has one or two bytes.  Returns the
+ * ethertype of this protocol, or 0 if it is not IP.
  */
 static inline uint16_t
 frame_link_ppp_type(struct bytes *w)
@@ -99,8 +100,8 @@ frame_link_ppp_type(struct bytes *w)
 }
 
 /*
- * Parse PPP (RFC 1661) in HDLC framing (RFC 1662), in Cisco framing, or over
- * Ethernet.
+ * Skip a PPP header (RFC 1661) in HDLC framing (RFC 1662), in Cisco framing, or
+ * over Ethernet.  Returns the ethertype, or 0.
  */
 static inline uint16_t
 frame_link_ppp(int link, struct bytes *w)
@@ -122,7 +123,10 @@ frame_link_ppp(int link, struct bytes *w)
 	return frame_link_ppp_type(w);
 }
 
-/* Parse 802.11, whose header may be padded to a multiple of four bytes. */
+/*
+ * Skip an 802.11 header.  If `padded` is set, it is padded to a multiple of
+ * four bytes.  Returns the ethertype, or 0.
+ */
 static inline uint16_t
 frame_link_wifi(struct bytes *w, bool padded)
 {
@@ -131,18 +135,18 @@ frame_link_wifi(struct bytes *w, bool padded)
 	const size_t before = w->left;
 	const uint8_t *h = bytes_take(w, 24), *q;
 
-	if (h == NULL || (h[0] & 0x4f) != 0x08 ||	/* a data frame with
-							 * data */
-	    (h[1] & 0x44) != 0 || (h[22] & 15) != 0)	/* not fragmented and
-							 * not encrypted */
+	if (h == NULL || (h[0] & 0x4f) != 0x08 ||	/* not a data frame that
+							 * contains data */
+	    (h[1] & 0x44) != 0 || (h[22] & 15) != 0)	/* encrypted or
+							 * fragmented */
 		return 0;
 	if ((h[1] & 3) == 3)		/* there is a fourth address */
 		bytes_take(w, 6);
 	if ((h[0] & 0x80) != 0) {	/* QoS header */
 		q = bytes_take(w, 2);
 		if (q == NULL || (q[0] & 0x80) != 0)
-			return 0;	/* several packets in one frame:
-					 * A-MSDU */
+			return 0;	/* the frame contains several packets
+					 * (A-MSDU) */
 		if ((h[1] & 0x80) != 0)
 			bytes_take(w, 4);
 	}
@@ -162,8 +166,9 @@ frame_link_le32(const uint8_t *p)
 }
 
 /*
- * Skip the radiotap header.  Set *padded if it indicates that the 802.11 header
- * is padded.  Returns false if it is not valid.
+ * Skip the radiotap header.  *padded is set to whether this header indicates
+ * that the 802.11 header is padded.  Returns false if the radiotap header is
+ * not valid.
  */
 static inline bool
 frame_link_radiotap(struct bytes *w, bool *padded)
@@ -183,15 +188,15 @@ frame_link_radiotap(struct bytes *w, bool *padded)
 		word = frame_link_le32(h + at);
 		at += 4;
 	}
-	if ((first & 1) != 0)		/* the time is at a multiple of eight
-					 * bytes */
+	if ((first & 1) != 0)		/* the time of arrival, which is aligned
+					 * to eight bytes */
 		at = (at + 7) / 8 * 8 + 8;
 	*padded = (first & 2) != 0 && at < bytes && (h[at] & 0x20) != 0;
 	return true;
 }
 
 /*
- * Skip a header other than Ethernet at w.  Returns the ethertype, or 0.  This
+ * Skip a link header that is not Ethernet.  Returns the ethertype, or 0.  This
  * function is not inline, so that Ethernet stays fast.
  */
 __attribute__((noinline, unused)) static uint16_t

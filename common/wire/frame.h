@@ -2,9 +2,9 @@
  * frame.h - parse and write UDP packets in frames of any link layer
  *
  * frame_parse() finds the UDP payload in a captured frame, or returns why there
- * is none.  It borrows the bytes and trusts nothing in them.  Checksums are
- * checked separately by frame_sums(), so that this time is not spent on other
- * traffic.  Link types and headers are in frame-link.h.
+ * is none.  It borrows the bytes and does not trust them.  A separate function,
+ * frame_sums(), checks checksums, so that no time is spent on those of other
+ * traffic.  Link headers are parsed in frame-link.h.
  */
 #ifndef INNET_WIRE_FRAME_H
 #define INNET_WIRE_FRAME_H
@@ -23,7 +23,8 @@ enum {
 	FRAME_V4_BYTES = FRAME_ETH_BYTES + 20 + FRAME_UDP_BYTES,
 	FRAME_V6_BYTES = FRAME_ETH_BYTES + 40 + FRAME_UDP_BYTES,
 	FRAME_MAX_BYTES = 262144,	/* the limit of libpcap */
-	FRAME_WIRE_EXTRA_BYTES = 24	/* bytes of preamble, FCS and gap */
+	FRAME_WIRE_EXTRA_BYTES = 24	/* length of preamble, FCS and gap
+					 * between frames, in bytes */
 };
 
 enum frame_is {
@@ -31,7 +32,8 @@ enum frame_is {
 	FRAME_OTHER,		/* not IP, or not UDP */
 	FRAME_FRAGMENT,		/* UDP, but only a fragment */
 	FRAME_CUT,		/* UDP, but truncated by the snapshot length */
-	FRAME_LENGTH,		/* UDP, but its lengths are wrong */
+	FRAME_LENGTH,		/* UDP, but the lengths in the headers are
+				 * wrong */
 	FRAME_SEVERAL		/* several datagrams that capture/split.h cannot
 				 * separate */
 };
@@ -40,11 +42,14 @@ enum frame_is {
 enum frame_sums {
 	FRAME_SUMS_UNKNOWN,		/* not checked yet */
 	FRAME_SUMS_WRONG, FRAME_SUMS_RIGHT,
-	FRAME_SUMS_LEFT		/* there is no UDP checksum, or the network card
-				 * computes it */
+	FRAME_SUMS_LEFT		/* there is no UDP checksum, or it was left to
+				 * the network card */
 };
 
-/* Source and destination.  IPv4 addresses are in the first four bytes. */
+/*
+ * The source and the destination of a packet.  IPv4 addresses are in the first
+ * four bytes.
+ */
 struct frame_flow {
 	uint8_t src[16], dst[16];
 	uint16_t sport, dport;
@@ -53,10 +58,11 @@ struct frame_flow {
 
 struct frame {
 	struct frame_flow flow;
-	uint8_t tos;		/* ToS or traffic class, including the ECN
+	uint8_t tos;		/* ToS byte or traffic class, including the ECN
 				 * bits */
 	uint16_t ethertype;	/* ethertype in the link header */
-	uint32_t ip_at;		/* offset from the start of the frame */
+	uint32_t ip_at;		/* offset of the IP header from the start of the
+				 * frame */
 	uint32_t udp_at;
 	uint32_t payload_at;
 	uint32_t payload_bytes;
@@ -64,14 +70,18 @@ struct frame {
 
 /* The fields of an IP header that describe its payload. */
 struct frame_ip {
-	uint32_t bytes;		/* length of the packet according to the
+	uint32_t bytes;		/* length of the IP packet according to its
 				 * header */
-	uint32_t head;		/* bytes of the headers before UDP */
+	uint32_t head;		/* length of the IP headers before the UDP
+				 * header */
 	uint8_t next;		/* protocol number */
 	bool fragment;
 };
 
-/* Limits for generated traffic, whose clusters are below 10.255/16. */
+/*
+ * Limits for generated traffic.  The addresses of its workers are below
+ * 10.255.0.0.
+ */
 enum { FRAME_WORKERS_MAX = 254, FRAME_CLUSTERS_MAX = 65280 };
 
 static const uint8_t frame_switch_addr[4] = { 10, 255, 255, 1 };
@@ -79,57 +89,60 @@ static const uint8_t frame_switch_addr[4] = { 10, 255, 255, 1 };
 static const uint8_t frame_server_addr[4] = { 10, 255, 255, 254 };
 
 /*
- * Parse the frame of caplen bytes at p, which had len bytes before truncation.
- * Fields of *f that were not reached are 0.  ethertype and ip_at are set if the
- * link header was read.  tos and flow are set unless the result is FRAME_OTHER.
- * payload_at is set if the UDP header is present, and payload_bytes with
- * FRAME_UDP and FRAME_CUT.
+ * Parse the frame of caplen bytes at p, which had `len` bytes before
+ * truncation.  Fields of *f that were not reached are 0.  `ethertype` and
+ * `ip_at` are set if the link header was read.  `tos` and `flow` are set unless
+ * the result is FRAME_OTHER.  `payload_at` is set if the UDP header is present.
+ * `payload_bytes` is set if, in addition, the lengths in the headers are
+ * consistent.
  */
 static inline enum frame_is frame_parse(int link, const uint8_t *p,
     size_t caplen, size_t len, struct frame *f);
 
 /*
- * Parse the link and IP headers of the caplen bytes at p.  After this *w is
- * behind these headers, and the fields ip_at, ethertype, tos and addresses of
- * *f that were reached are set.  Returns false if the packet is not IP.
+ * Parse the link and IP headers of the caplen bytes at p.  After this the
+ * cursor *w is behind these headers.  In *f, `ip_at`, `ethertype`, `tos` and
+ * the addresses of `flow` are set if they were reached.  Returns false if the
+ * packet is not IP.
  */
 static inline bool frame_parse_ip(int link, const uint8_t *p, size_t caplen,
     struct frame *f, struct frame_ip *ip, struct bytes *w);
 
-/* Return the DSCP as a ToS byte without the two ECN bits. */
+/* Return the ToS byte without the two ECN bits, that is, with the DSCP only. */
 static inline uint8_t frame_dscp_tos(const struct frame *f);
 
 /*
- * Return a number for the VLAN of the Ethernet frame at p, which *f describes;
- * 0: no VLAN.  Frames of different VLANs have different numbers if they have up
- * to four tags.  A tag with VLAN 0 only carries a priority.
+ * Return a number that stands for the VLAN of the Ethernet frame at p, which *f
+ * describes.  0 means that the frame has no VLAN.  Different VLANs have
+ * different numbers if a frame has at most four tags.  A tag with VLAN 0 is
+ * ignored, because it only carries a priority.
  */
 static inline uint64_t frame_vlan(const uint8_t *p, const struct frame *f);
 
 /*
- * Check the IP and UDP checksums.  A UDP checksum of 0 means that there is
- * none.  If it is the sum of the pseudo header alone, the network card was to
- * compute it.
+ * Check the IP and UDP checksums.  If the UDP checksum is 0, the datagram has
+ * none.  If it is the sum of the pseudo header alone, the host left the
+ * checksum to the network card.  The result is FRAME_SUMS_LEFT in both cases.
  */
 static inline enum frame_sums frame_sums(const uint8_t *p,
     const struct frame *f);
 
-/* Is none of the checksums wrong? */
+/* Are the checksums correct, as far as they are present? */
 static inline bool frame_checksums_ok(const uint8_t *p, const struct frame *f);
 
-/* Is the checksum of the IP header correct? */
+/* Is the checksum of the IP header correct or absent? */
 static inline bool frame_ip_sum_ok(const uint8_t *p, const struct frame *f);
 
 /*
- * Is the UDP checksum in the frame at p 0 (no checksum), or the sum of the
- * pseudo header alone?
+ * Is the UDP checksum in the frame at p absent (0) or the sum of the pseudo
+ * header alone?
  */
 static inline bool frame_checksum_is_offloaded(const uint8_t *p,
     const struct frame *f);
 
 /*
- * Return the sum of the pseudo header of the UDP datagram that *f describes in
- * the frame at p.
+ * Return the sum of the pseudo header of the UDP datagram in the frame at p,
+ * which *f describes.
  */
 static inline uint64_t frame_pseudo_sum(const uint8_t *p,
     const struct frame *f);
@@ -137,9 +150,9 @@ static inline uint64_t frame_pseudo_sum(const uint8_t *p,
 /*
  * Write Ethernet, IP and UDP headers for payload_bytes bytes of payload (at
  * most 65,507, or 65,527 with IPv6) at p, which must have room for
- * FRAME_V6_BYTES.  Describe them in *f unless f is NULL.  Returns the number of
- * bytes before the payload.  The UDP checksum is 0: write the payload, then
- * call frame_put_checksum().
+ * FRAME_V6_BYTES.  Describe the headers in *f unless f is NULL.  Returns the
+ * number of bytes before the payload.  The UDP checksum is 0 at first; the
+ * caller writes the payload and then calls frame_put_checksum().
  */
 static inline size_t frame_put(uint8_t *p, const struct frame_flow *flow,
     uint8_t tos, size_t payload_bytes, struct frame *f);
@@ -148,14 +161,14 @@ static inline size_t frame_put(uint8_t *p, const struct frame_flow *flow,
 static inline void frame_put_checksum(uint8_t *p, const struct frame *f);
 
 /*
- * Store the MAC address that innet-gen and the simulator use for the IPv4
- * address a.
+ * Store the MAC address that frame_put() uses for the host whose IPv4 address,
+ * or last four bytes of whose IPv6 address, are at `a`.
  */
 static inline void frame_put_mac(uint8_t mac[6], const uint8_t a[4]);
 
 /*
- * Store the address of a worker in generated traffic.  worker must be less than
- * FRAME_WORKERS_MAX, and cluster less than FRAME_CLUSTERS_MAX.
+ * Store the IPv4 address of a worker in generated traffic.  `worker` must be
+ * less than FRAME_WORKERS_MAX, and `cluster` less than FRAME_CLUSTERS_MAX.
  */
 static inline void frame_worker_addr(uint8_t a[4], uint16_t cluster,
     uint32_t worker);
@@ -169,8 +182,8 @@ frame_dscp_tos(const struct frame *f)
 }
 
 /*
- * Do the work of frame_vlan() for a frame with tags, using 12 bits for each
- * VLAN and 2 bits for the kind of its tag.
+ * Do the work of frame_vlan() for a frame with tags.  Each tag adds the 12 bits
+ * of its VLAN and 2 bits for its kind to the result.
  */
 __attribute__((noinline, unused)) static uint64_t
 frame_read_tags(const uint8_t *p, const struct frame *f)
@@ -194,7 +207,10 @@ frame_vlan(const uint8_t *p, const struct frame *f)
 	return f->ip_at <= FRAME_ETH_BYTES ? 0 : frame_read_tags(p, f);
 }
 
-/* Skip IPv6 extension headers.  Returns the last next-header value. */
+/*
+ * Skip the IPv6 extension headers at w.  Returns the protocol number in the
+ * last header.
+ */
 static inline uint8_t
 frame_v6_next(struct bytes *w, uint8_t next, bool *fragment)
 {
@@ -204,8 +220,8 @@ frame_v6_next(struct bytes *w, uint8_t next, bool *fragment)
 		h = bytes_take(w, 8);
 		if (h == NULL)
 			return 59;
-		if (next == 44) {	/* accept a "fragment" that is the whole
-					 * packet */
+		if (next == 44) {	/* a "fragment" that is the whole packet
+					 * is not a fragment */
 			if ((bytes_get(h + 2, 2) & 0xfff9) != 0)
 				*fragment = true;
 		} else {

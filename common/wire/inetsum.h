@@ -1,8 +1,9 @@
 /*
  * inetsum.h - the Internet checksum (RFC 1071)
  *
- * Partial sums are kept in 64 bits in memory order and folded at the end.  The
- * form in plain C is the reference; the AVX2 form gives the same sums.
+ * Partial sums have 64 bits and are in memory order; they are folded at the
+ * end.  The function in plain C is the reference; the one with AVX2 gives the
+ * same sums.
  */
 #ifndef INNET_WIRE_INETSUM_H
 #define INNET_WIRE_INETSUM_H
@@ -17,8 +18,8 @@
 #endif
 
 /*
- * Add bytes `from` to len - 1 of p to sum as 16-bit words.  `from` must be
- * even.
+ * Add the bytes p[from] to p[len - 1], as 16-bit words, to a partial sum.
+ * `from` must be even.
  */
 static inline uint64_t
 inetsum_plain(uint64_t sum, const uint8_t *p, size_t from, size_t len)
@@ -66,8 +67,8 @@ inetsum_avx2(uint64_t sum, const uint8_t *p, size_t len)
 #endif
 
 /*
- * Add len bytes to a partial sum, which is 0 at first.  Only the last part may
- * have an odd length.
+ * Add the len bytes at p to a partial sum, which is 0 at first.  If data are
+ * added in several parts, only the last part may have an odd length.
  */
 static inline uint64_t
 inetsum_add(uint64_t sum, const void *p, size_t len)
@@ -80,9 +81,10 @@ inetsum_add(uint64_t sum, const void *p, size_t len)
 }
 
 /*
- * Return the 16-bit sum in memory order, not complemented.  If a number is
- * added to itself with its halves swapped, the upper half of the result is the
- * sum of both halves and their carry.
+ * Fold a partial sum to 16 bits.  The result is in memory order and not
+ * complemented.  The method: if a number is added to itself with its halves
+ * swapped, the upper half of the result is the sum of both halves plus their
+ * carry.
  */
 static inline uint16_t
 inetsum_fold(uint64_t sum)

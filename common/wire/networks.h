@@ -1,7 +1,9 @@
 /*
- * networks.h - a list of networks, to test whether an address is in one of them
+ * networks.h - a list of networks, and a test whether an address is in one of
+ * them
  *
- * A network is ADDRESS/BITS, IPv4 or IPv6, or an address alone.
+ * A network is written as ADDRESS/BITS or as an address alone, for IPv4 or
+ * IPv6.
  */
 #ifndef INNET_WIRE_NETWORKS_H
 #define INNET_WIRE_NETWORKS_H
@@ -21,7 +23,7 @@ struct networks {
 				 * allowed */
 };
 
-/* Is the address `at` in the network? */
+/* Is the IPv6 address `at` in the network? */
 static inline bool
 networks_one_has(const struct networks_one *net, const uint8_t at[16])
 {
@@ -32,7 +34,8 @@ networks_one_has(const struct networks_one *net, const uint8_t at[16])
 }
 
 /*
- * Is the address in one of the networks?  An empty list contains every address.
+ * Is address `a` in one of the networks?  If the list is empty, every address
+ * is.
  */
 static inline bool
 networks_allow(const struct networks *ns, const union addr *a)

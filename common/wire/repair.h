@@ -1,13 +1,14 @@
 /*
- * repair.h - Probe, NACK and STATE on the wire: innet-wire(5)
+ * repair.h - read and write the messages Probe, NACK and STATE, as described in
+ * innet-wire(5)
  *
  * A Probe is a Help with a bitmap from a member, and a NACK is a Help with a
  * bitmap from a switch.  A STATE is the Ack of a Probe.  Each message lists the
- * segments that its sender lacks: bit k of the bitmap (in byte k / 8, the least
- * significant bit first) stands for segment base + k.  A bitmap of
- * REPAIR_BITMAP_BYTES contains no information about later segments.  `mark` and
- * `seen` are serial numbers.  Parsing borrows the bytes and trusts nothing in
- * them.
+ * segments that its sender lacks.  Bit k of the bitmap stands for segment base
+ * + k; it is in byte k / 8, and the least significant bit comes first.  A
+ * bitmap of REPAIR_BITMAP_BYTES gives no information about segments after its
+ * end.  `mark` and `seen` are serial numbers.  The parsers borrow the bytes and
+ * do not trust them.
  */
 #ifndef INNET_WIRE_REPAIR_H
 #define INNET_WIRE_REPAIR_H
@@ -20,12 +21,12 @@
 #include "common/wire/seg.h"
 
 enum {
-	REPAIR_HELP_BYTES = 30,		/* bytes of the body before the
+	REPAIR_HELP_BYTES = 30,		/* length of the body before the
 					 * bitmap */
 	REPAIR_STATE_BYTES = 24,
-	REPAIR_BITMAP_BYTES = 1366,	/* a message with this bitmap has
+	REPAIR_BITMAP_BYTES = 1366,	/* longest bitmap; a message with it has
 					 * CONTROL_MAX_BYTES */
-	REPAIR_NONE = 0xffffff		/* stands for no index */
+	REPAIR_NONE = 0xffffff		/* means that there is no index */
 };
 
 struct repair_bitmap {
@@ -36,16 +37,18 @@ struct repair_bitmap {
 
 /* A Probe or a NACK. */
 struct repair_help {
-	uint32_t iteration;		/* asynchronous: iteration of the
-					 * push */
+	uint32_t iteration;		/* iteration; in an asynchronous job,
+					 * that of the push */
 	uint32_t mark;			/* number of segments sent so far */
 	uint32_t seen;			/* highest mark that was received */
-	uint32_t last; /* index that is not requested, or REPAIR_NONE */
-	uint32_t upto;			/* number of segments sent at least
-					 * once */
-	uint32_t round;			/* asynchronous: round that is
-					 * requested */
-	uint32_t last_round;		/* asynchronous: round of `last` */
+	uint32_t last; /* index of a segment that is not requested, or
+		        * REPAIR_NONE */
+	uint32_t upto;			/* number of segments that were sent at
+					 * least once */
+	uint32_t round;			/* in an asynchronous job: the round
+					 * that is requested */
+	uint32_t last_round;		/* in an asynchronous job: the round of
+					 * `last` */
 	struct repair_bitmap lacks;
 };
 
@@ -54,13 +57,13 @@ struct repair_state {
 	uint32_t iteration;
 	uint32_t mark;			/* number of results completed so far */
 	uint32_t seen;			/* mark of the Probe */
-	uint32_t resent;		/* number of results sent again before
-					 * this STATE */
+	uint32_t resent;		/* number of results that were sent
+					 * again before this STATE */
 	bool whole;			/* the iteration is complete */
-	bool notice;			/* this STATE is a notice, sent later
-					 * than the Probe */
-	uint16_t dups;			/* duplicates of requested segments,
-					   modulo 2^16 */
+	bool notice;			/* this STATE is a notice that is sent
+					 * later than the answer to the Probe */
+	uint16_t dups;			/* number of duplicates of requested
+					 * segments, modulo 2^16 */
 	struct repair_bitmap lacks;
 };
 
@@ -74,7 +77,10 @@ static inline bool repair_get_help(const struct control *c,
 /* Write the body of a Probe or a NACK at p.  Returns the position after it. */
 static inline uint8_t *repair_put_help(uint8_t *p, const struct repair_help *h);
 
-/* Write a whole Probe or NACK at msg, without a MAC.  Returns its length. */
+/*
+ * Write a whole Probe or NACK, without a MAC, at `msg`.  Returns the length of
+ * the message.
+ */
 static inline size_t repair_write_help(uint8_t *msg, uint16_t job, uint32_t xid,
     const struct repair_help *h);
 
@@ -93,15 +99,16 @@ static inline uint8_t *repair_put_state(uint8_t *p,
 static inline bool repair_lacks(const struct repair_bitmap *b, uint32_t i);
 
 /*
- * Return the first index that is not covered by the bitmap, or `end` if the
- * bitmap covers all segments.
+ * Return the index of the first segment that the bitmap does not cover, or
+ * `end` if the bitmap covers all segments.
  */
 static inline uint32_t repair_covers(const struct repair_bitmap *b,
     uint32_t end);
 
 /*
- * Mark segment i, which must be above all marked segments.  `room` has space
- * for a whole bitmap.  Returns false if the bitmap is full.
+ * Mark segment i, which must come after all marked segments.  `room` is a
+ * buffer of REPAIR_BITMAP_BYTES for the bits.  Returns false if the bitmap does
+ * not reach to segment i.
  */
 static inline bool repair_add(struct repair_bitmap *b, uint8_t *room,
     uint32_t i);

@@ -1,13 +1,13 @@
 /*
- * seg.h - gradient segments on the wire: innet-wire(5)
+ * seg.h - read and write gradient segments, as described in innet-wire(5)
  *
  * A segment consists of an 8-byte Seg and little-endian float32 numbers
  * (iSwitch, Figure 5b; the fields of the Seg are innet's own).  Segment i of a
  * vector contains F elements, beginning with element i * F; the last segment
- * contains the rest.  Parsing borrows the payload and trusts nothing in it.
+ * contains the rest.  The parsers borrow the payload and do not trust it.
  *
- * Iterations count modulo 2^24 and are compared as serial numbers.  If two
- * iterations are less than 2^23 apart, it is defined which of them is older.
+ * Iterations count modulo 2^24 and are compared as serial numbers.  So it is
+ * defined which of two iterations is older if they are less than 2^23 apart.
  */
 #ifndef INNET_WIRE_SEG_H
 #define INNET_WIRE_SEG_H
@@ -21,17 +21,19 @@
 enum {
 	SEG_HEADER_BYTES = 8,
 	SEG_TOS = 0x1c,			/* DSCP 7 */
-	SEG_TAGGED_TOS = 0x3c,		/* DSCP 15: for Seg, tag and vector */
+	SEG_TAGGED_TOS = 0x3c,		/* DSCP 15: a tag is between the Seg and
+					 * the vector */
 	SEG_TAG_BYTES = 8,
-	SEG_TAG_FLOATS = 2,		/* floats that the tag replaces */
-	SEG_FLOATS_V4 = 366,		/* floats in a segment with an MTU of
-					 * 1,500 bytes */
+	SEG_TAG_FLOATS = 2,		/* number of floats that the tag
+					 * replaces */
+	SEG_FLOATS_V4 = 366,		/* number of floats in a segment with an
+					 * MTU of 1,500 bytes */
 	SEG_FLOATS_V6 = 361,
-	SEG_FLOATS_MAX_V4 = 16374,	/* floats in a segment over the
-					 * loopback */
+	SEG_FLOATS_MAX_V4 = 16374,	/* number of floats in a segment over
+					 * the loopback */
 	SEG_FLOATS_MAX_V6 = 16370,
 	SEG_ITERATIONS = 1 << 24,	/* after this number of iterations, the
-					 * count starts again at 0 */
+					 * numbers start again at 0 */
 	SEG_NEAR = 2,			/* largest distance between two
 					   iterations of a synchronous job */
 	SEG_INDEX_MAX = (1 << 24) - 1
@@ -40,8 +42,8 @@ enum {
 struct seg {
 	uint32_t iteration;	/* less than SEG_ITERATIONS */
 	uint32_t index;		/* index of the segment */
-	uint16_t contributions;	/* number of worker vectors in the sum; 1 from a
-				 * worker */
+	uint16_t contributions;	/* number of workers whose vectors are in the
+				 * sum; 1 if a worker sent the segment */
 	const uint8_t *vec;	/* borrowed; n float32 numbers at any address */
 	uint32_t n;
 };
@@ -55,7 +57,7 @@ seg_before(uint32_t a, uint32_t b)
 	return d != 0 && d < SEG_ITERATIONS / 2;
 }
 
-/* Return iteration t plus by. */
+/* Return the number of the iteration that is `by` iterations after t. */
 static inline uint32_t
 seg_step(uint32_t t, int32_t by)
 {
@@ -70,7 +72,7 @@ seg_word(uint32_t iteration, uint16_t contributions, uint32_t index)
 	    (uint64_t)contributions << 24 | (index & SEG_INDEX_MAX);
 }
 
-/* Return the fields of a Seg, without a vector. */
+/* Return the fields in the 64 bits of a Seg. */
 static inline struct seg
 seg_split(uint64_t word)
 {
@@ -88,8 +90,8 @@ seg_put(uint8_t *p, uint32_t iteration, uint16_t contributions,
 }
 
 /*
- * Read the len bytes of UDP payload at p.  Returns false unless they are a Seg
- * and one or more whole floats.
+ * Read the len bytes of UDP payload at p.  Returns false if they are not a Seg
+ * that is followed by at least one float and only by whole floats.
  */
 static inline bool
 seg_parse(const uint8_t *p, size_t len, struct seg *s)
@@ -103,8 +105,8 @@ seg_parse(const uint8_t *p, size_t len, struct seg *s)
 }
 
 /*
- * Is tos, without its ECN bits, the ToS byte of a segment with or without a
- * tag?
+ * Is `tos` the ToS byte of a segment with or without a tag?  Its ECN bits must
+ * be 0.
  */
 static inline bool
 seg_is(uint8_t tos)
@@ -113,7 +115,8 @@ seg_is(uint8_t tos)
 }
 
 /*
- * Return the number of bytes before the vector in a segment with this ToS byte.
+ * Return the number of bytes before the vector in a segment with the ToS byte
+ * `tos`.
  */
 static inline uint32_t
 seg_head_bytes(uint8_t tos)
@@ -124,7 +127,7 @@ seg_head_bytes(uint8_t tos)
 
 /*
  * Read a segment with or without a tag, as its ToS byte indicates.  The tag is
- * not checked (tag.h).
+ * skipped; tag.h checks it.  Returns false if the bytes are not a segment.
  */
 static inline bool
 seg_parse_as(uint8_t tos, const uint8_t *p, size_t len, struct seg *s)
@@ -138,7 +141,8 @@ seg_parse_as(uint8_t tos, const uint8_t *p, size_t len, struct seg *s)
 }
 
 /*
- * Return the 64-bit iteration nearest to `near` whose number on the wire is t.
+ * Return the 64-bit number, nearest to `near`, of the iteration whose number on
+ * the wire is t.
  */
 static inline int64_t
 seg_unwrap(uint32_t t, int64_t near)
@@ -150,8 +154,8 @@ seg_unwrap(uint32_t t, int64_t near)
 }
 
 /*
- * Return the number of segments of a vector of `elements` elements with
- * `floats` floats in a segment.
+ * Return the number of segments of a vector of `elements` elements, if a
+ * segment contains `floats` floats.
  */
 static inline uint32_t
 seg_count(uint32_t elements, uint32_t floats)
@@ -160,8 +164,9 @@ seg_count(uint32_t elements, uint32_t floats)
 }
 
 /*
- * Return the number of elements in segment i of such a vector; i must be less
- * than seg_count().
+ * Return the number of elements in segment i of a vector of `elements`
+ * elements, if a segment contains `floats` floats.  i must be less than
+ * seg_count().
  */
 static inline uint32_t
 seg_floats_at(uint32_t elements, uint32_t floats, uint32_t i)
@@ -173,7 +178,8 @@ seg_floats_at(uint32_t elements, uint32_t floats, uint32_t i)
 
 /*
  * Return the number of floats that fit into a segment with an MTU of `mtu`
- * bytes.  It is 0 if not even one fits, and at most SEG_FLOATS_MAX_V4 or _V6.
+ * bytes.  The result is 0 if not even one float fits, and at most
+ * SEG_FLOATS_MAX_V4 or SEG_FLOATS_MAX_V6.
  */
 static inline uint32_t
 seg_floats(size_t mtu, bool v6)

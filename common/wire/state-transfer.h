@@ -3,10 +3,11 @@
  * innet-wire(5)
  *
  * A Fetch requests chunks of a state.  It travels from the member that lacks
- * the state through switches to a sender.  A Chunk carries one chunk back on
- * the same path.  Neither message is acknowledged; an Ack is sent only to
- * refuse a Fetch.  A switch writes its own number for the requesting member
- * into the Fetch that it forwards, so it need not store the route.
+ * the state, through switches, to a member that sends the state.  A Chunk
+ * carries one chunk back on the same path.  Neither message is acknowledged; an
+ * Ack is sent only to refuse a Fetch.  A switch that forwards a Fetch writes
+ * its own number for the requesting member into it.  So the switch need not
+ * store the way back.
  */
 #ifndef INNET_WIRE_STATE_TRANSFER_H
 #define INNET_WIRE_STATE_TRANSFER_H
@@ -33,20 +34,22 @@ struct transfer_fetch {
 	bool waits;			/* the job should wait for the
 					 * transfer */
 	uint32_t worker;		/* number of the requesting worker */
-	uint32_t snapshot;		/* snapshot; 0: any */
-	uint32_t first;			/* first chunk */
-	uint16_t count;			/* number of chunks, 1 to
+	uint32_t snapshot;		/* number of the requested snapshot; 0:
+					 * any snapshot */
+	uint32_t first;			/* index of the first requested chunk */
+	uint16_t count;			/* number of requested chunks, from 1 to
 					 * TRANSFER_RUN */
 };
 
 struct transfer_chunk {
 	uint16_t receiver;
-	bool ready;			/* false: no state yet, so ask again */
+	bool ready;			/* false: the sender has no state yet,
+					 * so the receiver must ask again */
 	uint32_t sender;		/* worker number of the sender */
 	uint32_t snapshot;
 	uint64_t iteration;		/* number of results in the state */
-	uint32_t bytes, crc;		/* length and CRC-32C of the whole
-					 * state */
+	uint32_t bytes, crc;		/* length of the whole state in bytes;
+					 * CRC-32C of the whole state */
 	uint32_t index;			/* index of this chunk */
 	const uint8_t *data;		/* borrowed */
 	size_t data_bytes;
@@ -62,7 +65,7 @@ transfer_chunks(uint32_t bytes)
 	return bytes == 0 ? 1 : (bytes - 1) / TRANSFER_CHUNK_BYTES + 1;
 }
 
-/* Return the number of bytes in chunk i. */
+/* Return the number of bytes in chunk i of a state of `bytes` bytes. */
 static inline size_t
 transfer_chunk_bytes(uint32_t bytes, uint32_t i)
 {
@@ -100,8 +103,8 @@ transfer_put_fetch(uint8_t *p, const struct transfer_fetch *f)
 }
 
 /*
- * Read the body of a Chunk.  Returns false if it is not valid or its data have
- * the wrong length.
+ * Read the body of a Chunk.  Returns false if the body is not valid or if its
+ * data have the wrong length.
  */
 static inline bool
 transfer_get_chunk(const struct control *c, struct transfer_chunk *k)
@@ -127,8 +130,8 @@ transfer_get_chunk(const struct control *c, struct transfer_chunk *k)
 }
 
 /*
- * Write the body of a Chunk at p, with its data.  Returns the position after
- * it.
+ * Write the body of a Chunk, including its data, at p.  Returns the position
+ * after it.
  */
 static inline uint8_t *
 transfer_put_chunk(uint8_t *p, const struct transfer_chunk *k)

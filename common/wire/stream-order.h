@@ -2,11 +2,11 @@
  * stream-order.h - check the order of messages of a training process:
  * innet-stream(5)
  *
- * A process sends a hello and then its weights, once each, and after that
- * gradients.  All vectors must have the length in the hello and contain only
- * finite values.  The process may send a bye at any time.  The functions have
- * no side effects: the caller passes each message, and gets the reason if the
- * message is not allowed.  The reason is valid until the next call.
+ * A process sends one hello, then its weights once, and after that gradients.
+ * All vectors must have the length that the hello gives, and contain only
+ * finite values.  The process may send a bye at any time.  The caller passes
+ * each message to stream_order_check(), which returns the reason if the message
+ * is not allowed.  The reason is valid until the next call.
  */
 #ifndef INNET_WIRE_STREAM_ORDER_H
 #define INNET_WIRE_STREAM_ORDER_H
@@ -24,21 +24,26 @@
 #include "common/base/vec.h"
 #include "common/wire/stream.h"
 
-/* Whether the process maximizes or minimizes, according to its hello. */
+/*
+ * Whether the gradients lead up (maximize) or down (minimize), as the hello
+ * says.
+ */
 enum stream_direction { STREAM_UNSAID, STREAM_UP, STREAM_DOWN };
 
 struct stream_order {
 	uint32_t most;			/* maximum number of elements that the
 					 * carrier supports */
-	const char *carrier;		/* name of the carrier: "--program
-					 * iswitch" */
-	uint32_t elements;		/* elements of each vector; 0: not known
-					 * yet */
-	bool hello, weights;		/* these messages have been received */
+	const char *carrier;		/* name of the carrier for messages,
+					 * such as "--program iswitch" */
+	uint32_t elements;		/* number of elements of each vector; 0:
+					 * not known yet */
+	bool hello, weights;		/* a hello has been received; weights
+					 * have been received */
 	bool sends_state;		/* the process sends its state on
 					 * request */
 	enum stream_direction direction;
-	bool asked;			/* a state was requested */
+	bool asked;			/* a state was requested and has not
+					 * been received */
 	char why[128];
 };
 
@@ -80,7 +85,8 @@ stream_order_hello(struct stream_order *t, const struct stream_head *h,
 }
 
 /*
- * Check a message.  Returns NULL if it is allowed now, or the reason why not.
+ * Check a message.  Returns NULL if the message is allowed now; otherwise
+ * returns the reason why it is not.
  */
 static inline const char *
 stream_order_check(struct stream_order *t, const struct stream_head *h,
@@ -113,7 +119,10 @@ stream_order_check(struct stream_order *t, const struct stream_head *h,
 	return NULL;
 }
 
-/* Return the name of the message that must follow, or NULL if there is none. */
+/*
+ * Return the name of the message that the process must send next, or NULL if it
+ * need not send any particular message.
+ */
 static inline const char *
 stream_order_missing(const struct stream_order *t)
 {

@@ -1,14 +1,14 @@
 /*
  * stream.h - the gradient stream between innet-worker and its child process
  *
+ * innet-stream(5) describes the format, which is the same in both directions.
  * A message is a 32-byte little-endian header, followed by `elements` float32
- * numbers or, in a hello and a state, by `elements` bytes: innet-stream(5).
- * The format is the same in both directions.
+ * numbers or, in a hello and a state, by `elements` bytes.
  *
  * A struct stream_in collects bytes in pieces of any size and returns whole
- * messages; the body is borrowed until the next call.  It owns its buffer;
- * stream_in_free() frees it.  Only stream_in_fill() and stream_write_all() use
- * a file descriptor.
+ * messages; the body of a message is borrowed until the next call.  A struct
+ * stream_in owns its buffer, which stream_in_free() frees.  Only
+ * stream_in_fill() and stream_write_all() use a file descriptor.
  */
 #ifndef INNET_WIRE_STREAM_H
 #define INNET_WIRE_STREAM_H
@@ -25,7 +25,8 @@
 enum {
 	STREAM_HEADER_BYTES = 32,
 	STREAM_HELLO_MAX_BYTES = 65536,
-	STREAM_PIPE_BYTES = 1 << 20	/* the default limit for F_SETPIPE_SZ */
+	STREAM_PIPE_BYTES = 1 << 20	/* size of the pipes: the default limit
+					 * for F_SETPIPE_SZ */
 };
 
 /* The longest vector: 1 GiB of float32. */
@@ -38,50 +39,52 @@ enum stream_kind {
 };
 
 enum stream_flag {
-	STREAM_MODEL = 1,	/* the message is a model and not a sum, or a
-				 * state that must be loaded */
+	STREAM_MODEL = 1,	/* the message is a model and not a sum, or it
+				 * is a state that must be loaded */
 	STREAM_PARTIAL = 2,	/* the result has fewer contributions than H */
-	STREAM_MORE = 4		/* more results follow at once */
+	STREAM_MORE = 4		/* more results follow immediately */
 };
 
 struct stream_head {
 	uint16_t kind;		/* a value of enum stream_kind */
 	uint16_t flags;		/* values of enum stream_flag, combined */
-	uint32_t elements;	/* number of float32 that follow, or of bytes in
-				   a hello and a state */
+	uint32_t elements;	/* number of float32 numbers in the body; in a
+				 * hello and a state, number of bytes */
 	float reward;
 	uint64_t iteration;
 	uint32_t contributions;
-	uint32_t staleness;	/* in iterations */
+	uint32_t staleness;	/* staleness of the result, in iterations */
 };
 
 struct stream_in {
 	uint8_t *buf;
-	size_t have, used, cap;	/* number of bytes read, returned, allocated */
-	uint64_t offset;	/* number of all bytes returned so far, for
-				 * messages */
+	size_t have, used, cap;	/* number of bytes that were read; that were
+				 * returned; that are allocated */
+	uint64_t offset;	/* total number of bytes returned so far, used
+				 * in messages */
 };
 
 /*
- * Read once from fd, at least `missing` bytes if they are available.  Returns
- * the number of bytes, 0 at the end of the file, or -1 with errno (also EAGAIN,
- * EINTR and ENOMEM).
+ * Read once from fd, with room for at least `missing` bytes.  Returns the
+ * number of bytes read, 0 at the end of the file, or -1 with errno, which can
+ * be EAGAIN, EINTR or ENOMEM.
  */
 static inline ssize_t stream_in_fill(struct stream_in *in, int fd,
     size_t missing);
 
 /*
- * Return the next whole message: its header, and its body, which is borrowed
- * and aligned for float.  The result is 1, or 0 if at least *missing more bytes
- * are needed.  It is -1 if the bytes are not a message; then *why contains the
- * reason and in->offset the position.
+ * Get the next whole message.  Its header is stored in *h, and *body points to
+ * its body, which is borrowed and aligned for float.  Returns 1, or 0 if at
+ * least *missing more bytes are needed.  Returns -1 if the bytes are not a
+ * message.  In this case *why is the reason and in->offset is the position.
  */
 static inline int stream_in_next(struct stream_in *in, struct stream_head *h,
     const uint8_t **body, size_t *missing, const char **why);
 
 /*
- * Make room for n more bytes.  Returns the position for them, or NULL if there
- * is no memory.  The bytes move, so a borrowed body is no longer valid.
+ * Make room in the buffer for n more bytes.  Returns the position of this room,
+ * or NULL if there is no memory.  The bytes in the buffer may move, so a
+ * borrowed body is no longer valid.
  */
 static inline uint8_t *stream_in_room(struct stream_in *in, size_t n);
 
@@ -106,10 +109,13 @@ static inline void stream_put(uint8_t p[STREAM_HEADER_BYTES],
 static inline const char *stream_get(const uint8_t p[STREAM_HEADER_BYTES],
     struct stream_head *h);
 
-/* Write the n low bytes of v at p, the lowest first. */
+/* Write the n low bytes of v at p, the least significant byte first. */
 static inline void stream_put_le(uint8_t *p, uint64_t v, size_t n);
 
-/* Return the number in the n bytes at p, the lowest first. */
+/*
+ * Return the n bytes at p as one number; the first byte is the least
+ * significant.
+ */
 static inline uint64_t stream_get_le(const uint8_t *p, size_t n);
 
 /* implementation */
@@ -231,8 +237,8 @@ stream_in_next(struct stream_in *in, struct stream_head *h,
 	*body = in->buf + in->used + STREAM_HEADER_BYTES;
 	if ((uintptr_t)*body % sizeof(float) != 0) {
 		/*
-		 * This is needed after a hello of odd length, so once in a
-		 * session.
+		 * This is needed only after a hello whose length is not a
+		 * multiple of 4, so at most once in a session.
 		 */
 		memmove(in->buf, in->buf + in->used, left);
 		in->have = left;

@@ -1,12 +1,13 @@
 /*
- * update.h - updates, models and weights on the wire: innet-wire(5)
+ * update.h - read and write updates, models and weights, as described in
+ * innet-wire(5)
  *
- * A packet consists of the 32-byte header of an Olaf packet, in a model 8 bytes
- * of queue status, and little-endian float32 numbers.  Parsing borrows the
- * payload and trusts nothing in it.  If a payload is invalid, parsing returns
- * the reason; update_reason() returns the reason's name for reports.  Olaf,
- * section 4, defines only reward and gradient; the other fields are innet's
- * own.
+ * A packet consists of the 32-byte header of an Olaf packet and little-endian
+ * float32 numbers.  In a model, 8 bytes of queue status follow the header.  The
+ * parsers borrow the payload and do not trust it.  If a payload is invalid,
+ * they return the reason; update_reason() returns the name of the reason for
+ * reports.  Olaf, section 4, defines only the reward and the gradient; the
+ * other fields are innet's own.
  */
 #ifndef INNET_WIRE_UPDATE_H
 #define INNET_WIRE_UPDATE_H
@@ -25,10 +26,10 @@ enum {
 	UPDATE_STATUS_BYTES = 8,
 	UPDATE_MODEL_BYTES = UPDATE_HEADER_BYTES + UPDATE_STATUS_BYTES,
 	UPDATE_TOS = 0x2c,	  /* DSCP 11 */
-	UPDATE_TAGGED_TOS = 0x4c, /* DSCP 19: with a tail of counter and tag
-				   * (tag.h) */
-	UPDATE_TAIL_BYTES = 16,	  /* bytes of counter and tag */
-	UPDATE_TAIL_FLOATS = 4,	  /* floats that the tail replaces */
+	UPDATE_TAGGED_TOS = 0x4c, /* DSCP 19: a tail of counter and tag follows
+				   * the vector (tag.h) */
+	UPDATE_TAIL_BYTES = 16,	  /* length of counter and tag */
+	UPDATE_TAIL_FLOATS = 4,	  /* number of floats that the tail replaces */
 	UPDATE_PORT = 46638,
 	UPDATE_MTU_LOOPBACK = 65536,
 	UPDATE_CLUSTER_AT = 2,
@@ -48,11 +49,12 @@ enum update_bad {
 
 /* The queue status in a model (Olaf, section 5). */
 struct update_status {
-	uint32_t occupancy;	/* Qn, including the locked frame; 24 bits */
+	uint32_t occupancy;	/* Qn: number of slots in use, including that of
+				 * the locked frame; 24 bits */
 	bool filled;		/* a switch has written the status */
 	bool full;
-	uint16_t active;	/* N: number of clusters seen recently */
-	uint16_t capacity;	/* Qmax, in slots */
+	uint16_t active;	/* N: number of active clusters */
+	uint16_t capacity;	/* Qmax: number of slots */
 };
 
 struct update {
@@ -64,38 +66,39 @@ struct update {
 				 * model */
 	uint16_t merged;	/* number of worker updates in the packet, at
 				 * least 1 */
-	uint16_t following;	/* number of packets of the vector after this
-				 * one */
-	uint64_t generated_ns;	/* when the newest update in the packet was
+	uint16_t following;	/* number of packets of the vector that follow
+				 * this packet */
+	uint64_t generated_ns;	/* time when the newest update in the packet was
 				 * generated, in ns since the epoch */
 	float reward;
-	uint32_t elements;	/* elements of the whole vector */
+	uint32_t elements;	/* number of elements of the whole vector */
 	struct update_status status;	/* in models only */
 	const uint8_t *vec;	/* borrowed; n float32 numbers at any address */
 	uint32_t n;		/* number of elements in this packet */
-	uint32_t first;		/* index of the first of these elements */
+	uint32_t first;		/* index of the first element in this packet */
 };
 
 /*
- * Read the len bytes of UDP payload at p.  Returns UPDATE_OK, and u->vec points
- * into p.  On failure returns the reason, and *u contains the fields that were
- * read before.
+ * Parse the len bytes of UDP payload at p.  On success returns UPDATE_OK, and
+ * u->vec points into the bytes at p.  On failure returns the reason, and *u
+ * contains the fields that were read before the error.
  */
 static inline enum update_bad update_parse(const uint8_t *p, size_t len,
     struct update *u);
 
 /*
- * Read a packet with or without a tag, as its ToS byte indicates.  The tag is
- * not checked (tag.h).
+ * Parse a packet with or without a tag, as its ToS byte indicates.  The tag is
+ * not checked here; tag.h checks it.
  */
 static inline enum update_bad update_parse_as(uint8_t tos, const uint8_t *p,
     size_t len, struct update *u);
 
 /*
- * Read the header, and the status of a model, of len bytes of UDP payload, of
- * which `have` bytes are at p.  Check the header alone and against len.
- * Returns UPDATE_OK, and u->vec points to the start of the vector, even if the
- * vector is truncated.  On failure returns the reason.
+ * Parse the header and, in a model, the status of a UDP payload of `len` bytes,
+ * of which `have` bytes are at p.  Check the fields and whether they are
+ * consistent with `len`.  On success returns UPDATE_OK, and u->vec points to
+ * the start of the vector, even if the vector is truncated.  On failure returns
+ * the reason.
  */
 static inline enum update_bad update_parse_header(const uint8_t *p, size_t have,
     size_t len, struct update *u);
@@ -103,18 +106,18 @@ static inline enum update_bad update_parse_header(const uint8_t *p, size_t have,
 /* Return the fields of the header at p, except the version. */
 static inline struct update update_get(const uint8_t *p);
 
-/* Return the name of a reason in reports. */
+/* Return the name that reports use for a reason. */
 static inline const char *update_reason(enum update_bad why);
 
 /*
- * Write the header of u, and the status of a model, at p, which must have room
+ * Write the header of u and, in a model, the status at p, which must have room
  * for update_head_bytes().  Returns the position of the vector.
  */
 static inline uint8_t *update_put(uint8_t *p, const struct update *u);
 
 /*
- * Write the 8 bytes of status s at p.  An occupancy of more than 24 bits
- * saturates.
+ * Write the 8 bytes of status s at p.  If the occupancy needs more than 24
+ * bits, the largest possible value is written.
  */
 static inline void update_put_status(uint8_t *p, const struct update_status *s);
 
@@ -122,26 +125,28 @@ static inline void update_put_status(uint8_t *p, const struct update_status *s);
 static inline size_t update_head_bytes(uint8_t kind);
 
 /*
- * Is tos, without its ECN bits, the ToS byte of a packet with or without a tag?
+ * Is `tos` the ToS byte of a packet with or without a tag?  Its ECN bits must
+ * be 0.
  */
 static inline bool update_is(uint8_t tos);
 
 /*
- * Return the number of bytes after the vector in a packet with this ToS byte.
+ * Return the number of bytes after the vector in a packet with the ToS byte
+ * `tos`.
  */
 static inline uint32_t update_tail_bytes(uint8_t tos);
 
 /*
- * Return the number of floats in a packet with an MTU of `mtu` bytes.  The
- * header of a model must fit, so that an update and its model have the same
- * segments.  An MTU of 65,536 (loopback) gives the largest number that fits
- * into UDP over IPv4.
+ * Return the number of floats that fit into a packet with an MTU of `mtu`
+ * bytes.  The number allows for the header of a model, so that an update and
+ * its model are segmented in the same way.  If the MTU is 65,536 (loopback),
+ * the result is the largest number that fits into an IP packet of 65,535 bytes.
  */
 static inline uint32_t update_floats(size_t mtu, bool v6);
 
 /*
- * Return the number of packets of a vector of `elements` elements with n floats
- * in a packet.
+ * Return the number of packets of a vector of `elements` elements, if a packet
+ * contains n floats.
  */
 static inline uint32_t update_packets(uint32_t elements, uint32_t n);
 
@@ -179,7 +184,10 @@ update_put_status(uint8_t *p, const struct update_status *s)
 	bytes_put(p, s->capacity, 2);
 }
 
-/* Are length, elements and following consistent?  Sets u->first. */
+/*
+ * Are the length of the packet, `elements` and `following` consistent?  If they
+ * are, this function sets u->first.
+ */
 static inline bool
 update_fits(struct update *u)
 {
