@@ -16,11 +16,11 @@
  * same file or pipe.  The same path may be both an input and an output only if
  * it is not a regular file.
  *
- * The output of --json is data.  It is written to standard output, unless a
- * capture or other data is written there.
+ * The output of --json is written to standard output, unless a capture or other
+ * data is written there.
  *
  * A file that is first read and later written on purpose must be added once, as
- * an output.  The strings of options and paths are borrowed; files_done() frees
+ * an output.  The strings `option` and `path` are borrowed; files_done() frees
  * everything else.  These functions do not open files.  They do not notice if
  * another process changes the folders later.
  */

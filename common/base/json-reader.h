@@ -505,8 +505,8 @@ json_reader_parse(struct json_reader *r, const char *text, size_t len)
 }
 
 /*
- * Read all of f and put a 0 after it.  Returns the text, which the caller must
- * free, or NULL with errno.
+ * Read all of f and append a 0.  Returns the text, which the caller must free,
+ * or NULL with errno.
  */
 static inline char *
 json_reader_slurp(FILE *f, size_t *len)

@@ -202,7 +202,7 @@ clusters_free(struct clusters *c)
 	hashmap_free(&c->index);
 }
 
-/* The state of the callbacks of libcsv, which assemble a row. */
+/* The state of libcsv's callbacks, which assemble one row at a time. */
 struct clusters_reading {
 	struct clusters *to;
 	const char *path;

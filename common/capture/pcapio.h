@@ -80,7 +80,7 @@ struct read_ahead {
 enum { PCAPIO_LEAP_S = 31536000 };	/* one year */
 
 struct pcapio_packet {
-	uint64_t stamp_ns;	/* in ns since the epoch */
+	uint64_t stamp_ns;	/* time of capture, in ns since the epoch */
 	uint32_t caplen;	/* number of bytes at `data` */
 	uint32_t len;		/* length of the frame on the wire */
 	const uint8_t *data;	/* borrowed until the next read */

@@ -140,7 +140,7 @@ static inline enum split_is split_unsized(enum frame_is is, const uint8_t *p,
 
 /*
  * Get the next datagram of *s.  It has *n bytes, of which *have are at *p.
- * Returns false if there are no more datagrams.
+ * Returns false after the last datagram.
  */
 static inline bool split_next(struct split *s, const uint8_t **p,
     uint32_t *have, uint32_t *n);

@@ -218,8 +218,8 @@ sandbox_allow_folder(int rules, const char *path, bool reads, uint64_t known)
 }
 
 /*
- * If path exists, add a rule for it.  It is a device or a folder of a kernel
- * file system.
+ * Add a rule for `path`, which is a device or a folder of a kernel file system.
+ * If path does not exist, do nothing.
  */
 static inline bool
 sandbox_allow_system(int rules, const char *path, uint64_t known)

@@ -264,8 +264,8 @@ serve_find_socket(struct serve *s, uint32_t socket, const union addr *to)
  * Wait until u has room to send.  Returns false if there is no room in time.
  * `tries` is the number of earlier waits for the same datagram.  If the queue
  * of the link may be full although the buffer of the socket is not, first sleep
- * for a millisecond.  If a batch has waited SERVE_WAIT_MS in vain, it does not
- * wait again, because one blocked socket must not stop all others.
+ * for a millisecond.  If a batch has waited SERVE_WAIT_MS without success, it
+ * does not wait again, because one blocked socket must not stop all others.
  */
 static inline bool
 serve_wait_for_room(struct serve *s, const struct udpio *u, int tries)

@@ -48,8 +48,9 @@ static inline void serve_open(struct serve *s, const struct serve_conf *cf,
     const struct program *pr, union addr *own);
 
 /*
- * Serve until the end.  The plane must have been initialised with serve_driver
- * and with s as its context.  Returns the exit status.
+ * Run the loop until the duration in the settings has passed or a signal
+ * requests the end.  The plane must have been initialised with serve_driver and
+ * with s as its context.  Returns the exit status.
  */
 static inline int serve_run(struct serve *s, struct plane *pl);
 

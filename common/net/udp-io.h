@@ -269,9 +269,9 @@ static inline int udpio_send_gather(struct udpio *u, const union addr *to,
 static inline int udpio_run_max(const struct udpio *u, size_t seg);
 
 /*
- * Is the send buffer so full that no more vectors should be sent?  The
- * remaining room is for short messages, which must not wait.  poll() reports
- * POLLOUT when the buffer is no longer so full.
+ * Is at least half of the send buffer in use?  If so, the caller should not
+ * send further vectors yet, because the other half is for short messages, which
+ * must not wait.  poll() reports POLLOUT when less of the buffer is in use.
  */
 static inline bool udpio_is_crowded(struct udpio *u);
 

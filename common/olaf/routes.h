@@ -105,8 +105,8 @@ struct routes {
 static inline uint32_t routes_limit(uint64_t bytes);
 
 /*
- * Initialise r for at most `bytes` bytes (0: no limit).  Returns false if there
- * is no memory.
+ * Initialise r, whose table may use at most `bytes` bytes (0: no limit).
+ * Returns false if there is no memory.
  */
 static inline bool routes_init(struct routes *r, uint64_t bytes,
     const struct hashmap_multiplier *hash_seed);

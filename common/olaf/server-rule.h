@@ -93,9 +93,9 @@ static inline uint32_t server_rule_range(const struct server_rule *p,
 
 /*
  * Process a packet of initial weights.  The first packet of a cluster
- * determines how the vector is divided into ranges.  After it, only packets
- * from the same worker whose range has no weights yet are used.  Returns
- * whether the packet was used.
+ * determines how the vector is divided into ranges.  A later packet is used
+ * only if it comes from the same worker and if its range has no weights yet.
+ * Returns whether the packet was used.
  */
 static inline bool server_rule_take_weights(struct server_rule *p,
     const struct update *u);

@@ -30,7 +30,8 @@ enum {
 
 /*
  * If --dry-run was given, print the plan and exit.  If --memory is too small,
- * exit with an error.  Otherwise set the limits.
+ * exit with an error.  Otherwise set the limits on memory that is allocated
+ * later.
  */
 static inline void plane_check_memory(struct plane_options *o);
 

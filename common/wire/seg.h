@@ -6,8 +6,9 @@
  * vector contains F elements, beginning with element i * F; the last segment
  * contains the rest.  The parsers borrow the payload and do not trust it.
  *
- * Iterations count modulo 2^24 and are compared as serial numbers.  So it is
- * defined which of two iterations is older if they are less than 2^23 apart.
+ * Iterations are numbered modulo 2^24, and their numbers are compared as serial
+ * numbers.  So it is defined which of two iterations is older if they are less
+ * than 2^23 apart.
  */
 #ifndef INNET_WIRE_SEG_H
 #define INNET_WIRE_SEG_H
