@@ -3,27 +3,28 @@
  * 1, weight update)
  *
  * Every worker starts with the same weights w and applies the same sums in the
- * same order, so that all have the same weights without a server:
+ * same order.  So all workers have the same weights without a server:
  *
  * 	w <- w - q sum,  q = gamma / contributions
  *
- * Each operation is rounded to binary32.  Segment i applies round r directly
- * after round r - 1.  It does not wait for the other segments.  t_s is the
- * first round that at least one segment has not applied yet.  After t_s rounds
- * the CRC of each round is the same at all workers.  It is the XOR over i of
- * the CRC-32C of i (4 bytes, network order) followed by segment i after that
- * round.  A sum that is not finite changes no weight.
+ * The result of each operation is rounded to binary32.  Segment i applies round
+ * r directly after round r - 1.  It does not wait for the other segments.  t_s
+ * is the first round that at least one segment has not applied yet.  The CRC of
+ * each round before t_s is the same at all workers.  It is the XOR, over all
+ * segments i, of the CRC-32C of the index i (4 bytes, network order) followed
+ * by the content of segment i after that round.  The sum of a segment that
+ * contains NaN or infinity changes no weight.
  *
  * Results may arrive in any order, twice, or not at all.  The worker keeps an
- * early result and requests the results before it at once with Help messages.
- * It repeats an unanswered request after a time-out.  After a silence it also
- * requests results that may have been lost unnoticed.
+ * early result, and at once requests the missing earlier results with Help
+ * messages.  It repeats an unanswered request after a time-out.  If no result
+ * arrives for a while, it also requests results whose loss may not have been
+ * noticed.
  *
  * This is a separate file because it contains only the arithmetic of the
- * algorithm and knows neither jobs nor messages.  Rounds are counted in 64
- * bits.  The functions read no clock: time is an argument.
- * async_weights_free() frees the memory.  There is no locking; a caller with
- * two threads must lock.
+ * algorithm and knows neither jobs nor messages.  Round numbers have 64 bits.
+ * The functions read no clock: time is an argument.  async_weights_free() frees
+ * the memory.  There is no locking; a caller with two threads must lock.
  */
 #ifndef INNET_ISWITCH_ASYNC_WEIGHTS_H
 #define INNET_ISWITCH_ASYNC_WEIGHTS_H
@@ -47,13 +48,16 @@ enum {
 	 * maximum number of rounds by which one segment may be ahead of another
 	 */
 	ASYNC_WEIGHTS_SPREAD = 256,
-	ASYNC_WEIGHTS_CRCS = 4096,		/* rounds whose CRC is kept */
+	ASYNC_WEIGHTS_CRCS = 4096,		/* number of rounds whose CRC is
+						 * kept */
 	ASYNC_WEIGHTS_HELPS = 64,		/* maximum number of unanswered
 						 * requests */
-	ASYNC_WEIGHTS_EARLY_BYTES = 16 << 20,	/* limit in bytes */
+	ASYNC_WEIGHTS_EARLY_BYTES = 16 << 20,	/* limit on the memory for early
+						 * results, in bytes */
 	/*
-	 * The first silence before a request, and the longest.  Each silence
-	 * without a result doubles the wait.
+	 * How long the worker waits for a result before it sends a request: the
+	 * first wait and the longest wait.  The wait doubles each time that it
+	 * ends without a result.
 	 */
 	ASYNC_WEIGHTS_QUIET_NS = 20000000,
 	ASYNC_WEIGHTS_QUIET_MAX_NS = 1000000000
@@ -76,7 +80,10 @@ enum async_weights_verdict {
 	ASYNC_WEIGHTS_VERDICTS
 };
 
-/* A result that arrived early; `next` is a later one of the same segment. */
+/*
+ * A result that arrived early.  `next` is the next early result of the same
+ * segment.
+ */
 struct async_weights_early {
 	struct async_weights_early *next;
 	int64_t round;
@@ -85,13 +92,15 @@ struct async_weights_early {
 };
 
 struct async_weights_seg {
-	int64_t next;			/* first round not applied */
-	int64_t known;			/* the job has completed all rounds
-					 * before this one */
+	int64_t next;			/* first round that is not applied
+					 * yet */
+	int64_t known;			/* the job has completed all rounds of
+					 * the segment before this one */
 	int64_t asked;			/* round of the last Help; -1: none */
-	uint64_t asked_ns;		/* when that Help was sent */
+	uint64_t asked_ns;		/* time when the last Help was sent */
 	struct async_weights_early *early;	/* owned, sorted by round */
-	bool again;			/* requested more than once */
+	bool again;			/* the missing round was requested more
+					 * than once */
 	bool queued;			/* the segment is in `queue` */
 };
 
@@ -107,23 +116,24 @@ struct async_weights {
 	int64_t most;			/* greatest `next` of any segment */
 	int64_t latest;			/* greatest `known` of any segment */
 	struct async_weights_seg *seg;
-	uint32_t got[ASYNC_WEIGHTS_SPREAD];	/* segments that have applied a
-						 * round */
+	uint32_t got[ASYNC_WEIGHTS_SPREAD];	/* number of segments that have
+						 * applied a round */
 	uint32_t crc[ASYNC_WEIGHTS_SPREAD];
 	uint32_t crcs[ASYNC_WEIGHTS_CRCS];	/* CRCs of complete rounds */
-	size_t early_bytes;		/* bytes of early results that are
-					 * kept */
+	size_t early_bytes;		/* memory that early results use, in
+					 * bytes */
 
-	uint32_t *queue;		/* owned; ring of the segments to
-					 * request */
+	uint32_t *queue;		/* owned; ring of the indices of
+					 * segments to request */
 	uint32_t queue_at, queued;
-	uint32_t helping;		/* unanswered requests */
+	uint32_t helping;		/* number of unanswered requests */
 	struct rtt rtt;			/* round trip time of a Help */
-	uint64_t retry_ns;		/* when to repeat Helps; or NEVER */
+	uint64_t retry_ns;		/* time to repeat Helps, or NEVER */
 	uint64_t quiet_ns, quiet_wait_ns;
-	uint64_t heard_ns;		/* when a result was last applied */
-	bool repairs;			/* Probes request results, so no Help is
-					 * sent */
+	uint64_t heard_ns;		/* time when a result was last
+					 * applied */
+	bool repairs;			/* results are requested with Probes, so
+					 * no Help is sent */
 	bool proving;			/* the switch must prove that it still
 					   has the job that we had joined */
 	uint32_t proof_at;		/* first segment that has a result, or
@@ -131,22 +141,22 @@ struct async_weights {
 	uint32_t proof;			/* CRC of that segment's last result */
 
 	bool waits;			/* results are outstanding */
-	uint64_t waits_ns;		/* time since which results are
-					 * outstanding */
+	uint64_t waits_ns;		/* time when the worker began to wait
+					 * for results */
 	uint64_t n[ASYNC_WEIGHTS_VERDICTS];
-	uint64_t applied;		/* results applied, including early
-					 * ones */
+	uint64_t applied;		/* number of results applied, including
+					 * early results */
 	uint64_t helps, nonfinite;
 };
 
 /*
- * Initialise a.  w contains the weights before round `first`.  Returns false if
- * there is no memory.
+ * Initialise `a`.  `w` contains the weights before round `first`.  Returns
+ * false if there is no memory.
  */
 static inline bool async_weights_init(struct async_weights *a,
     uint32_t elements, const uint8_t *w, float gamma, int64_t first);
 
-/* Free the memory of a. */
+/* Free the memory of `a`. */
 static inline void async_weights_free(struct async_weights *a);
 
 /*
@@ -157,11 +167,12 @@ static inline bool async_weights_set_segments(struct async_weights *a,
     uint32_t floats);
 
 /*
- * Record that the switch has accepted our Join.  `next` is its newest round on
- * the wire plus one.  If we had joined before, the switch may have restarted,
- * so its rounds may not be ours.  Then no result is applied until the switch
- * has proved that it has the last result that we applied.  Returns false if the
- * switch cannot have that result.
+ * Record that the switch has accepted our Join.  `next` is the number of the
+ * newest round of the switch, as on the wire, plus one.  If we had joined
+ * before, the switch may have restarted, so its rounds may belong to another
+ * job.  In that case no result is applied until the switch has proved that it
+ * has the last result that we applied.  Returns false if the switch cannot have
+ * that result.
  */
 static inline bool async_weights_enter_job(struct async_weights *a,
     uint32_t next, uint64_t now_ns);
@@ -172,32 +183,32 @@ static inline enum async_weights_verdict async_weights_receive_result(
     const struct seg *g, uint64_t now_ns);
 
 /*
- * Tell whether a Help must be sent now.  If so, *word is set to its segment
- * word.
+ * Tell whether a Help must be sent now.  If so, *word is set to the segment
+ * word of the Help.
  */
 static inline bool async_weights_next_help( struct async_weights *a,
     uint64_t now_ns, uint64_t *word);
 
-/* Return when async_weights_next_help() is due, even if nothing arrives. */
+/* Return when async_weights_next_help() must be called if nothing arrives. */
 static inline uint64_t async_weights_deadline_ns(const struct async_weights *a);
 
-/* Record that results are outstanding from now_ns on. */
+/* Record that results have been outstanding since now_ns. */
 static inline void async_weights_expect_result(struct async_weights *a,
     uint64_t now_ns);
 
-/* Tell whether we need the result g although the switch no longer keeps it. */
+/* Tell whether we still need result g, which the switch no longer keeps. */
 static inline bool async_weights_needs(const struct async_weights *a,
     const struct seg *g);
 
-/* Tell whether all segments have applied the same rounds: those before t_s. */
+/* Tell whether all segments have applied exactly the rounds before t_s. */
 static inline bool async_weights_is_uniform(const struct async_weights *a);
 
 /* Tell whether the job is more than one round ahead of us. */
 static inline bool async_weights_is_behind(const struct async_weights *a);
 
 /*
- * Return the staleness at round t_s, in rounds, of a gradient that was computed
- * from the weights of round t_w.
+ * Return the staleness, in rounds, of a gradient that was computed from the
+ * weights of round t_w, if it is applied at round t_s.
  */
 static inline uint64_t async_weights_staleness(int64_t t_s, int64_t t_w);
 
@@ -214,7 +225,7 @@ static inline uint32_t async_weights_weights_crc(const struct async_weights *a);
 static inline bool async_weights_crc(const struct async_weights *a,
     int64_t round, uint32_t *crc);
 
-/* Return the number of `round` on the wire. */
+/* Return the number that `round` has on the wire. */
 static inline uint32_t async_weights_wire(int64_t round);
 
 /* Return the name of verdict v. */
@@ -350,7 +361,7 @@ async_weights_expect_result(struct async_weights *a, uint64_t now_ns)
 	a->waits = true;
 }
 
-/* Queue a request for segment i, unless it is queued already. */
+/* Queue a request for segment i, unless the segment is queued already. */
 static inline void
 async_weights_queue_help(struct async_weights *a, uint32_t i)
 {
@@ -442,7 +453,7 @@ async_weights_store_early(
 	return ASYNC_WEIGHTS_EARLY;
 }
 
-/* Apply the kept results of segment i whose turn has come. */
+/* Apply the early results of segment i that are now next in order. */
 static inline void
 async_weights_apply_early(struct async_weights *a, uint32_t i)
 {
@@ -574,7 +585,7 @@ async_weights_needs(const struct async_weights *a, const struct seg *g)
 	return async_weights_unwrap(g->iteration, need) == need;
 }
 
-/* Queue each request again that has not been answered in time. */
+/* Queue again each request that has not been answered in time. */
 static inline void
 async_weights_expire_helps(struct async_weights *a, uint64_t now_ns)
 {
@@ -623,8 +634,8 @@ async_weights_make_help(struct async_weights *a, uint32_t i, int64_t round,
 
 /*
  * After a silence, request the segments that are behind the others.  If none is
- * behind, request the first segment, because a lost result may not have been
- * noticed.  Returns true if a Help for *word must be sent.
+ * behind, request the first segment, because the loss of a result may not have
+ * been noticed.  Returns true if a Help for *word must be sent.
  */
 static inline bool
 async_weights_end_silence(
@@ -641,7 +652,7 @@ async_weights_end_silence(
 		return true;
 	}
 	if (a->repairs && !async_weights_is_uniform(a))
-		return false;	/* Probes request results instead */
+		return false;	/* results are requested with Probes instead */
 	for (uint32_t k = 0; k < a->segs && a->queued < ASYNC_WEIGHTS_HELPS;
 	    k++) {
 		struct async_weights_seg *s = &a->seg[k];

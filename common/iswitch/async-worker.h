@@ -2,28 +2,30 @@
  * async-worker.h - an asynchronous worker: what it sends, requests and receives
  *
  * This is the worker of iSwitch's Algorithm 1.  It is a member of a job
- * (membership.h), applies results to its weights (async-weights.h), and sends
- * the gradients that the caller commits, one at a time, whole and in order of
- * index.  A parameter server answers each gradient before it accepts the next.
- * If the server requests segments of a gradient, the worker sends them again.
- * If the server neither requests segments nor answers for one second, the
- * worker sends the whole gradient again.
+ * (membership.h) and applies results to its weights (async-weights.h).  It
+ * sends the gradients that the caller commits, one at a time.  It sends all
+ * segments of a gradient, in order of index.  A parameter server answers each
+ * gradient before it accepts the next.  If the server requests segments of a
+ * gradient, the worker sends them again.  If the server neither requests
+ * segments nor answers for one second, the worker sends the whole gradient
+ * again.
  *
  * If the switch repairs losses (arq/retransmit.h), a push ends when a STATE
- * acknowledges all of it.  Until then the worker keeps the gradient, because
- * the segments of a lost push would always have one contribution less than the
- * other segments.  The Probes after a push and during a round also request
- * missing results of that round.
+ * acknowledges all of it.  Until that STATE arrives, the worker keeps the
+ * gradient and repairs losses.  Without this repair, a segment that was lost
+ * would always have one contribution fewer than the other segments.  The worker
+ * sends Probes after a push and during a round.  These Probes also request
+ * missing results of the round.
  *
  * The caller commits a gradient when async_worker_is_ready() returns true, and
  * keeps it until it commits the next one.  It passes packets from the switch to
  * async_worker_receive_result() and async_worker_receive_control().  It calls
- * async_worker_next() and sends its output until that function returns false;
- * then it calls the function again at async_worker_deadline_ns().  After each
- * run it reports to async_worker_count_sent() how many segments were sent.  If
- * the socket had no room for all of them, it calls async_worker_note_room() as
- * soon as there may be room again.  Messages go through the caller's secure
- * channel (channel-client.h).
+ * async_worker_next() and sends the output, until that function returns false.
+ * Then it calls the function again at the time that async_worker_deadline_ns()
+ * returns.  After each run it reports to async_worker_count_sent() how many
+ * segments were sent.  If the socket had no room for all of them, it calls
+ * async_worker_note_room() as soon as there may be room again.  Messages go
+ * through the caller's secure channel (channel-client.h).
  *
  * The functions use no clock and no socket: time is an argument (monotonic, in
  * ns).  async_worker_free() frees the memory.  There is no locking; a caller
@@ -44,36 +46,37 @@
 #define ASYNC_WORKER_NEVER MEMBERSHIP_NEVER
 
 enum {
-	ASYNC_WORKER_ASKS = 256,	/* requests of a server that can be
-					 * queued */
-	ASYNC_WORKER_BURST_NS = 1000000,	/* longest burst of a paced
-						 * vector */
+	ASYNC_WORKER_ASKS = 256,	/* maximum number of queued requests
+					 * from a server */
+	ASYNC_WORKER_BURST_NS = 1000000,	/* longest duration of a burst
+						 * if vectors are paced */
 	ASYNC_WORKER_AGAIN_NS = 1000000000,	/* silence of a server after
 						   which the whole gradient is
 						   sent again */
 	/*
 	 * number of bytes that may wait for the link when a gradient is
-	 * committed: one run, as the kernel counts it
+	 * committed: one run, as the kernel counts its bytes
 	 */
 	ASYNC_WORKER_UNSENT_BYTES = 80000,
 	ASYNC_WORKER_WHY_BYTES = MEMBERSHIP_WHY_BYTES
 };
 
 struct async_worker_conf {
-	float gamma;			/* negative for gradient ascent */
+	float gamma;			/* learning rate; negative for gradient
+					 * ascent */
 	int64_t first;			/* first round that is applied to the
 					 * weights */
 	uint64_t staleness; /* largest staleness of a gradient that is sent, in
 			     * rounds */
-	uint64_t pace_bps;		/* limit for vectors in bits/s; 0:
-					 * none */
-	uint32_t run_segments;		/* segments that one system call can
-					 * send */
+	uint64_t pace_bps;		/* limit on the rate of vectors, in
+					 * bits/s; 0: no limit */
+	uint32_t run_segments;		/* number of segments that one system
+					 * call can send */
 };
 
 /*
- * Why the worker has ended.  If it is ASYNC_WORKER_GOING, the membership `in`
- * may still have ended.
+ * The reason why the worker has ended.  If the value is ASYNC_WORKER_GOING, the
+ * membership `in` may have ended nevertheless.
  */
 enum async_worker_end {
 	ASYNC_WORKER_GOING,
@@ -81,11 +84,12 @@ enum async_worker_end {
 	ASYNC_WORKER_STUCK,		/* `round` of segment `index` is
 					 * missing */
 	/*
-	 * With the next two values, `round` of segment `index` shows that this
-	 * is another job.
+	 * The next two values mean that the switch has another job, as `round`
+	 * of segment `index` shows.
 	 */
 	ASYNC_WORKER_AHEAD,		/* the job has not reached that round */
-	ASYNC_WORKER_OTHER,		/* the job has a different result */
+	ASYNC_WORKER_OTHER,		/* the job has a different result for
+					 * that round */
 	ASYNC_WORKER_SILENT,		/* the job does not send the result of
 					 * that round */
 	ASYNC_WORKER_GONE		/* the job no longer keeps that
@@ -93,7 +97,7 @@ enum async_worker_end {
 };
 
 enum async_worker_count {
-	ASYNC_WORKER_SENT,		/* complete gradients */
+	ASYNC_WORKER_SENT,		/* complete gradients sent */
 	ASYNC_WORKER_SEGMENTS,
 	ASYNC_WORKER_RESENT,		/* segments */
 	ASYNC_WORKER_PROBES, ASYNC_WORKER_STATES, ASYNC_WORKER_NACKS,
@@ -104,7 +108,8 @@ enum async_worker_count {
 struct async_worker_out {
 	uint32_t iteration, first, count;	/* count is 0 for a message */
 	bool again;			/* the packet has been sent before */
-	bool repaired;			/* from the retransmission queue */
+	bool repaired;			/* the run is from the retransmission
+					 * queue */
 	size_t len;
 	uint8_t message[CONTROL_MAX_BYTES];
 };
@@ -114,19 +119,20 @@ struct async_worker {
 	struct membership in;		/* membership in the job */
 	struct async_weights weights;
 	enum async_worker_end end;
-	int64_t round;			/* the round that ended the worker */
-	uint32_t index;			/* the segment of that round */
+	int64_t round;			/* the round because of which the worker
+					 * ended */
+	uint32_t index;			/* index of the segment of that round */
 	uint64_t n[ASYNC_WORKER_COUNTS];
 
 	/*
-	 * State of the last push and of a round, used if both sides know
-	 * Probes.
+	 * Whether lost segments of the last push and missing results of a round
+	 * are repaired with Probes, and the state of this repair.
 	 */
 	bool repairs;
 	struct retransmit retransmit;
 
 	/* The gradient that was committed last. */
-	uint32_t pushes;		/* gradients committed */
+	uint32_t pushes;		/* number of gradients committed */
 	uint32_t sent;			/* number of segments of the last
 					 * gradient that have been sent */
 	bool busy;			/* the last gradient is being sent or
@@ -139,7 +145,8 @@ struct async_worker {
 	uint64_t send_ns;		/* earliest time of the next run */
 	uint64_t asked_ns;		/* when the gradient was last sent or
 					 * requested */
-	uint32_t ask[ASYNC_WORKER_ASKS];	/* queue of segment indices */
+	uint32_t ask[ASYNC_WORKER_ASKS];	/* queue of the indices of
+						 * requested segments */
 	uint32_t asks, asked;
 };
 
@@ -154,8 +161,8 @@ static inline bool async_worker_init(struct async_worker *w,
 static inline void async_worker_free(struct async_worker *w);
 
 /*
- * Tell whether a gradient may be committed now.  room says whether at most
- * ASYNC_WORKER_UNSENT_BYTES wait for the link.
+ * Tell whether a gradient may be committed now.  `room` says whether at most
+ * ASYNC_WORKER_UNSENT_BYTES bytes wait for the link.
  */
 static inline bool async_worker_is_ready(const struct async_worker *w,
     bool room, uint64_t now_ns);
@@ -173,7 +180,7 @@ static inline uint64_t async_worker_ready_ns(const struct async_worker *w);
 
 /*
  * Tell whether a gradient with a staleness of `stale` rounds may be sent.  If
- * not, the caller discards it.
+ * not, the caller discards the gradient.
  */
 static inline bool async_worker_is_fresh(const struct async_worker *w,
     uint64_t stale);
@@ -185,13 +192,13 @@ static inline void async_worker_commit(struct async_worker *w, uint64_t at_ns);
 static inline void async_worker_receive_control(struct async_worker *w,
     const struct control *c, uint64_t now_ns);
 
-/* Process segment g, which arrived from the switch. */
+/* Process segment s, which arrived from the switch. */
 static inline enum async_weights_verdict async_worker_receive_result(
     struct async_worker *w,
     const struct seg *s, uint64_t now_ns);
 
 /*
- * Store in *o the packet or run to send next.  Returns false if there is
+ * Store the next packet or run to send in *o.  Returns false if there is
  * nothing to send now or if the worker has ended.  Before the next call the
  * caller must report how many segments of a run were sent.
  */
@@ -199,8 +206,8 @@ static inline bool async_worker_next(struct async_worker *w, uint64_t now_ns,
     struct async_worker_out *o);
 
 /*
- * Record that the first n segments of run o were sent and that there was no
- * room for the others.
+ * Record that the first n segments of run o were sent.  If n is less than the
+ * length of the run, there was no room for the rest.
  */
 static inline void async_worker_count_sent(struct async_worker *w,
     const struct async_worker_out *o, uint32_t n, uint64_t now_ns);
@@ -210,14 +217,17 @@ static inline void async_worker_note_room(struct async_worker *w);
 
 /*
  * Return when the caller must call async_worker_next() again if nothing arrives
- * and no room appears.
+ * and the socket gets no room.
  */
 static inline uint64_t async_worker_deadline_ns(const struct async_worker *w);
 
-/* Leave the job: async_worker_next() then writes the Leave messages. */
+/*
+ * Leave the job.  After this call, async_worker_next() writes the Leave
+ * messages.
+ */
 static inline void async_worker_leave(struct async_worker *w, uint64_t now_ns);
 
-/* Tell whether the worker has not ended yet. */
+/* Tell whether the worker is still running. */
 static inline bool async_worker_is_going(const struct async_worker *w);
 
 /* Return counter `what`. */
@@ -225,15 +235,18 @@ static inline uint64_t async_worker_count(const struct async_worker *w,
     enum async_worker_count what);
 
 /*
- * Write to `text` why the worker ended, in words that follow the switch's name.
- * Returns text, which may be empty.
+ * Write to `text` the reason why the worker ended, as a phrase that follows the
+ * name of the switch.  Returns `text`, which may be empty.
  */
 static inline const char *async_worker_why(const struct async_worker *w,
     char text[ASYNC_WORKER_WHY_BYTES]);
 
 /* implementation */
 
-/* Update whether the push is complete and which round is missing. */
+/*
+ * Tell the retransmission queue which round is missing and whether results are
+ * outstanding.  If the push is complete, mark the worker as no longer busy.
+ */
 static inline void
 async_worker_update_repair(struct async_worker *w)
 {
@@ -301,7 +314,7 @@ async_worker_repair_result(struct async_worker *w, const struct seg *g,
 		    v == ASYNC_WEIGHTS_EARLY, now_ns);
 }
 
-/* Process message c if it is a STATE or a NACK. */
+/* Process message c if it is a STATE or a NACK.  Returns false otherwise. */
 static inline bool
 async_worker_receive_repair(struct async_worker *w, const struct control *c,
     uint64_t now_ns)
@@ -438,7 +451,8 @@ async_worker_commit(struct async_worker *w, uint64_t at_ns)
 }
 
 /*
- * Enter the job after a Join.  After the first Join, set the size of segments.
+ * Enter the job after a Join.  After the first Join, set the size of the
+ * segments.
  */
 static inline void
 async_worker_enter_job(struct async_worker *w, uint64_t now_ns)
@@ -454,8 +468,8 @@ async_worker_enter_job(struct async_worker *w, uint64_t now_ns)
 }
 
 /*
- * Queue a segment of the last gradient that a server requests.  The caller
- * still has this gradient.
+ * Queue the segment that a server requests.  It belongs to the last gradient,
+ * which the caller still has.
  */
 static inline void
 async_worker_receive_help(struct async_worker *w, const struct seg *s,
@@ -612,7 +626,10 @@ async_worker_burst_segments(const struct async_worker *w)
 	return n < w->cf.run_segments ? (uint32_t)n : w->cf.run_segments;
 }
 
-/* Take a run of the segments that the server requested, `most` at most. */
+/*
+ * Return the length of the next run of requested segments, which is at most
+ * `most`.  *first is set to the index of its first segment.
+ */
 static inline uint32_t
 async_worker_next_answer(const struct async_worker *w, uint32_t most,
     uint32_t *first)
@@ -627,7 +644,7 @@ async_worker_next_answer(const struct async_worker *w, uint32_t most,
 }
 
 /*
- * Take the next run of the gradient; segments that were requested come first.
+ * Take the next run of the gradient.  Segments that were requested come first.
  */
 static inline bool
 async_worker_next_run(struct async_worker *w, struct async_worker_out *o,
@@ -666,14 +683,14 @@ async_worker_next(struct async_worker *w, uint64_t now_ns,
 	if (!w->in.closed && !w->blocked && now_ns >= w->send_ns &&
 	    async_worker_next_run(w, o, now_ns))
 		return true;
-	/* after the segments, because they may complete the requested round */
+	/* after the segments, because these may complete the requested round */
 	return async_worker_put_probe(w, o, now_ns) ||
 	    async_worker_put_help(w, o, now_ns);
 }
 
 /*
  * Set the earliest time of the next run after n segments were sent.  A process
- * that wakes up late may catch up by at most the time of one burst.
+ * that wakes up late may catch up by at most the length of one burst.
  */
 static inline void
 async_worker_pace_next(struct async_worker *w, uint32_t n, uint64_t now_ns)

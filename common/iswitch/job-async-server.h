@@ -1,19 +1,20 @@
 /*
  * job-async-server.h - the state of an asynchronous parameter server
  *
- * This is the baseline server of iSwitch's Figure 3.  It uses the packets of an
- * aggregation switch.  The server adds each complete vector to a total G at
- * once.  It answers only the sender of the vector, with the part of G that this
- * sender has not received yet:
+ * This is the baseline server of iSwitch's Figure 3.  It uses the same packets
+ * as an aggregation switch.  As soon as a vector is complete, the server adds
+ * it to a total G.  It answers only the sender of the vector, with the part of
+ * G that this sender has not received yet:
  *
  * 	answer = (float)(G - sent),  sent <- sent + answer
  *
  * G and `sent` are binary64 and the answer is binary32, so each answer corrects
  * the rounding error of the answer before it.  A worker applies an answer like
- * the result of one contribution, w <- w - gamma answer, and so gets the
- * server's weights, w0 - gamma G.  The answers to one member are numbered by
- * rounds, and the server keeps the last JOB_ASYNC_SERVER_KEPT of them.  A
- * member that starts again with w0 gets all of G at once.
+ * a result with one contribution: w <- w - gamma answer.  So it gets the
+ * weights of the server, which are w0 - gamma G.  The answers to each member
+ * have consecutive round numbers, and the server keeps the last
+ * JOB_ASYNC_SERVER_KEPT of them.  A member that starts again with w0 gets all
+ * of G in one answer.
  *
  * The server collects one vector of each member at a time.  When a segment of a
  * newer push arrives, the server discards an incomplete older push and counts
@@ -35,8 +36,8 @@
 #include "common/base/vec.h"
 #include "common/wire/seg.h"
 
-enum { JOB_ASYNC_SERVER_KEPT = 16 };	/* answers that are kept for each
-					 * member */
+enum { JOB_ASYNC_SERVER_KEPT = 16 };	/* number of answers that are kept for
+					 * each member */
 
 /* The verdict on a segment. */
 enum job_async_server_verdict {
@@ -48,11 +49,11 @@ enum job_async_server_verdict {
 
 struct job_async_server_member {
 	double *sent_total;		/* sum of the answers that this member
-					 * got; NULL: member unknown */
+					 * got; NULL: the member is unknown */
 	uint8_t *vector;		/* the vector that the member is
 					 * sending */
-	bool *received;			/* has the segment with this index of
-					 * vector arrived? */
+	bool *received;			/* by segment index: has the segment of
+					 * `vector` arrived? */
 	uint32_t received_count;
 	uint32_t push;			/* number of the push, as on the wire */
 	bool has_push;			/* the member has sent a push since it
@@ -68,16 +69,20 @@ struct job_async_server_member {
 
 struct job_async_server {
 	uint32_t elements, floats, segs;
-	size_t stride;			/* bytes of one packet */
-	uint32_t head;			/* bytes of a packet before its
-					 * floats */
+	size_t stride;			/* number of bytes in a packet */
+	uint32_t head;			/* number of bytes in a packet before
+					 * its floats */
 	double *total;			/* G: sum of all vectors, by element */
 	struct job_async_server_member *m;	/* members by id */
-	uint32_t room;			/* members that m has room for */
+	uint32_t room;			/* number of members for which `m` has
+					 * room */
 	uint64_t vectors, incomplete, nonfinite;
 };
 
-/* Return the bytes that the total and the vectors of `members` need. */
+/*
+ * Return the number of bytes that the total and the vectors of `members`
+ * members need.
+ */
 static inline uint64_t job_async_server_bytes(uint32_t elements,
     uint32_t floats, uint32_t members);
 
@@ -91,18 +96,18 @@ static inline bool job_async_server_init(struct job_async_server *s,
 /* Free the memory of s. */
 static inline void job_async_server_free(struct job_async_server *s);
 
-/* Return member id, or NULL if it is unknown. */
+/* Return the member with this id, or NULL if the member is unknown. */
 static inline struct job_async_server_member *job_async_server_member(
     const struct job_async_server *s, uint32_t id);
 
 /*
- * Allocate memory for the unknown member id.  Returns false if there is no
- * memory.
+ * Add the member with this id, which is unknown so far.  Returns false if there
+ * is no memory.
  */
 static inline bool job_async_server_add_member(struct job_async_server *s,
     uint32_t id);
 
-/* Restart member m at round `first` with the first weights. */
+/* Restart member m at round `first` with the initial weights. */
 static inline void job_async_server_restart_member(struct job_async_server *s,
     struct job_async_server_member *m, int64_t first);
 
@@ -110,12 +115,12 @@ static inline void job_async_server_restart_member(struct job_async_server *s,
 static inline void job_async_server_reset_push(struct job_async_server *s,
     struct job_async_server_member *m);
 
-/* Store a segment of the right length from member m. */
+/* Store segment g from member m.  The caller has checked the length of g. */
 static inline enum job_async_server_verdict job_async_server_add_segment(
     struct job_async_server *s, struct job_async_server_member *m,
     const struct seg *g);
 
-/* Has segment i of this push, or of a later push, arrived? */
+/* Has segment i of `push`, or of a later push, arrived from member m? */
 static inline bool job_async_server_has(const struct job_async_server_member *m,
     uint32_t push, uint32_t i);
 
@@ -125,18 +130,19 @@ static inline void job_async_server_add_vector(struct job_async_server *s,
 
 /*
  * Write the packets of the next answer to member m, and return the round of
- * this answer.
+ * that answer.
  */
 static inline int64_t job_async_server_make_answer(struct job_async_server *s,
     struct job_async_server_member *m);
 
-/* Return the packet of segment i in the answer of a round. */
+/* Return the packet of segment i in the answer of `round` to member m. */
 static inline uint8_t *job_async_server_packet(const struct job_async_server *s,
     const struct job_async_server_member *m, int64_t round, uint32_t i);
 
 /*
- * Return the same packet, or NULL if the round has not been answered, is before
- * `first`, or is no longer kept.
+ * Return the packet of segment i in the answer of `round` to member m.  Returns
+ * NULL if the round has not been answered, is before `first`, or is no longer
+ * kept.
  */
 static inline const uint8_t *job_async_server_find_packet(
     const struct job_async_server *s, const struct job_async_server_member *m,
@@ -156,7 +162,7 @@ job_async_server_bytes(uint32_t elements, uint32_t floats, uint32_t members)
 	    sizeof(struct job_async_server_member));
 }
 
-/* Free the memory of a member, which is unknown afterwards. */
+/* Free the memory of a member.  After this, the member is unknown. */
 static inline void
 job_async_server_free_member(struct job_async_server_member *m)
 {

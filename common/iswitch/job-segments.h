@@ -3,16 +3,16 @@
  *
  * This file implements the switch's side of iSwitch, sections 3.2 to 3.4 and
  * Algorithm 1.  Each segment of a member is counted under exactly one reason of
- * enum job_count.  Packets to send go to the outbox of the job.
+ * enum job_count.  The packets to send are put into the outbox of the job.
  *
  * A job that acts as a server (cf->whole, cf->server) receives whole vectors
  * over one link.  N vectors or N answers at the same time would overflow that
  * link and its queue.  The job therefore sends the answers to one member after
  * another, as fast as the driver has room (job_send_backlog()).  A member that
  * has its answer sends its next vector while the others get their answers.  If
- * a member falls silent within a vector, the job asks it for a few lost
- * segments, and for more as these arrive.  So the lost segments arrive at the
- * pace of the link.
+ * a member falls silent in the middle of a vector, the job asks it for a few of
+ * the lost segments.  As these arrive, the job asks for more.  So the lost
+ * segments arrive at the pace of the link.
  */
 #ifndef INNET_ISWITCH_JOB_SEGMENTS_H
 #define INNET_ISWITCH_JOB_SEGMENTS_H
@@ -27,10 +27,13 @@
 #include "common/iswitch/sums.h"
 
 enum {
-	JOB_RUN_BYTES = 60000,	/* bytes posted to one member at a time */
-	/* Limits on the lost segments for which the job asks one member at a
-	 * time: the first limit, the smallest and the largest.  JOB_ASKS_ALL is
-	 * the limit for all members together. */
+	JOB_RUN_BYTES = 60000,	/* number of bytes posted to one member at a
+				 * time */
+	/*
+	 * Limits on the number of lost segments for which the job asks one
+	 * member at a time: the first limit, the smallest limit and the largest
+	 * limit.  JOB_ASKS_ALL is the limit for all members together.
+	 */
 	JOB_ASKS_FIRST = 16,
 	JOB_ASKS_LEAST = 4,
 	JOB_ASKS_MOST = 128,
@@ -53,7 +56,7 @@ static inline bool job_acts_as_server(const struct job *j);
 /*
  * Process segment g of member id and return the reason under which it was
  * counted.  *gone is set if the member asks for a result that is no longer
- * kept; the caller must notify the member.
+ * kept.  In that case the caller must notify the member.
  */
 static inline enum job_count job_receive_segment(struct job *j, uint32_t id,
     const struct seg *g, uint64_t now_ns, bool *gone);
@@ -67,8 +70,8 @@ static inline bool job_receive_result(struct job *j, const struct seg *g,
 
 /*
  * Answer a Help of member id for result g: send the result again, or ask the
- * members that have not contributed.  The return value says what the caller
- * must do.
+ * members that have not contributed for their segments.  The return value says
+ * what the caller must do.
  */
 static inline enum job_help_result job_answer_help(struct job *j, uint32_t id,
     const struct seg *g, uint64_t now_ns, job_ask *ask, void *ctx);
@@ -89,26 +92,31 @@ static inline void job_repeat_segment(struct job *j, int64_t t, uint32_t i,
     uint64_t now_ns, job_ask *ask, void *ctx);
 
 /*
- * Complete the slot of g with the contributions that it has, and return their
- * number.  *done is set if the slot is complete now.
+ * Complete the slot of segment g with the contributions that have arrived, and
+ * return the number of these contributions.  *done is set if the slot is
+ * complete now.
  */
 static inline uint16_t job_force_broadcast(struct job *j, const struct seg *g,
     bool *done);
 
 /*
- * Clear the counters, and all partial sums of a synchronous job, whose members
- * contribute again.  An asynchronous job keeps its sums, because members do not
- * repeat pushes.
+ * Clear the counters.  In a synchronous job, also clear all partial sums; its
+ * members contribute again.  An asynchronous job keeps its sums, because
+ * members do not repeat pushes.
  */
 static inline void job_reset(struct job *j);
 
 /*
  * Complete each slot that has been filling for longer than cf->straggler_ns.  A
- * slot with too few contributions gets the same time again.
+ * slot that has too few contributions for a result waits for the same time
+ * again.
  */
 static inline void job_complete_stragglers(struct job *j, uint64_t now_ns);
 
-/* Ask members that fell silent within a vector for its missing segments. */
+/*
+ * Ask each member that fell silent in the middle of a vector for the missing
+ * segments of that vector.
+ */
 static inline void job_ask_silent(struct job *j, uint64_t now_ns, job_ask *ask,
     void *ctx);
 
@@ -126,8 +134,8 @@ static inline bool job_ask_more(struct job *j, uint32_t id, job_ask *ask,
 static inline bool job_send_backlog(struct job *j);
 
 /*
- * Is segment i of t still queued for member id?  If so, it need not be sent
- * again.
+ * Is segment i of iteration t still queued for member id?  If so, it need not
+ * be sent again.
  */
 static inline bool job_answer_is_queued(const struct job *j, uint32_t id,
     int64_t t, uint32_t i);
@@ -140,20 +148,20 @@ static inline bool job_resend_result(struct job *j, struct member *m,
     const uint8_t *p);
 
 /*
- * Like job_resend_result() for segment i of the server's answer of round t to
- * member id.
+ * Like job_resend_result(), but for an asynchronous server: p is segment i of
+ * its answer of round t to member id.
  */
 static inline bool job_resend_answer(struct job *j, uint32_t id,
     const uint8_t *p, int64_t t, uint32_t i);
 
-/* Return the slot of segment i that began last. */
+/* Return the slot of segment i that has the latest iteration. */
 static inline uint32_t job_latest_slot(const struct job *j, uint32_t i);
 
 /*
- * May a member continue with an asynchronous server from round n on, with
- * weights whose checksum is crc (0: unknown)?  id is MEMBERS_NONE for a new
- * member.  The member may if its last answers are kept, or if it starts at the
- * round and with the weights with which the job started.
+ * May member id continue with an asynchronous server from round n on?  `crc` is
+ * the checksum of its weights (0: unknown).  `id` is MEMBERS_NONE for a new
+ * member.  A member may continue if its last answers are kept, or if it starts
+ * from the round and the weights with which the job started.
  */
 static inline bool job_server_admits(struct job *j, uint32_t id, int64_t n,
     uint32_t crc);
@@ -176,8 +184,8 @@ job_acts_as_server(const struct job *j)
 }
 
 /*
- * Post packet p, segment i of an answer, to member id.  Returns the outbox
- * round in which it is sent.
+ * Post packet p, which contains segment i of an answer, to member id.  Returns
+ * the outbox round in which the packet is sent.
  */
 static inline uint64_t
 job_post_answer(struct job *j, uint32_t id, const uint8_t *p, uint32_t i)
@@ -212,7 +220,7 @@ job_queue_answer(struct job *j, uint32_t id, int64_t t)
 	j->has_backlog = true;
 }
 
-/* Return the next queued packet of member id, or NULL. */
+/* Return the next packet that is queued for member id, or NULL. */
 static inline const uint8_t *
 job_queued_packet(const struct job *j, uint32_t id)
 {
@@ -283,7 +291,7 @@ job_gathered_iteration(const struct job *j)
 	    j->newest;
 }
 
-/* Is segment i missing in the vector of member id for iteration t? */
+/* Is segment i missing from the vector of member id for iteration t? */
 static inline bool
 job_lacks_segment(const struct job *j, uint32_t id, int64_t t, uint32_t i)
 {
@@ -297,8 +305,8 @@ job_lacks_segment(const struct job *j, uint32_t id, int64_t t, uint32_t i)
 }
 
 /*
- * Has member id begun a vector that may still lack segments?  If so, *t is set
- * to its iteration.
+ * Has member id begun to send a vector that may still lack segments?  If so, *t
+ * is set to the iteration of the vector.
  */
 static inline bool
 job_has_begun_vector(const struct job *j, uint32_t id, int64_t *t)
@@ -422,9 +430,10 @@ job_results_sent(const struct job *j, const struct member *m)
 
 /*
  * May member m, which has just sent a packet, get a result again?  The member
- * may get four repeated results for each new result.  An unused allowance is
- * saved, up to the number of kept results that the member can lack.  Beyond the
- * allowance it may get ten repeated results per second.
+ * may get four repeated results for each new result.  The unused part of this
+ * allowance is saved, up to the number of kept results that the member can
+ * lack.  Beyond the allowance, the member may get ten repeated results per
+ * second.
  */
 static inline bool
 job_may_resend(struct job *j, struct member *m)
@@ -490,7 +499,9 @@ job_grow_pushed(struct job *j, uint32_t segs)
 	return true;
 }
 
-/* Allocate another row for slot `at` or, with --members, more segments. */
+/*
+ * Make room for another row in slot `at` or, with --members, for more segments.
+ */
 static inline bool
 job_make_room(struct job *j, uint32_t at, const struct seg *g)
 {
@@ -539,8 +550,8 @@ job_add_segment(struct job *j, uint32_t at, uint32_t id, const struct seg *g)
 }
 
 /*
- * May the slot of segment i begin iteration t?  Yes, if the segment that used
- * the slot before is done, and if t is not before the first iteration.
+ * May the slot of segment i begin iteration t?  Yes, if the previous segment in
+ * the slot is done and t is not before the first iteration of the job.
  */
 static inline bool
 job_may_begin_slot(const struct job *j, int64_t t, uint32_t i)
@@ -628,8 +639,8 @@ job_add_async(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 }
 
 /*
- * Overwrite the oldest answer to member m with the next one, and return its
- * round.
+ * Overwrite the oldest answer to member m with the next answer, and return the
+ * round of the new answer.
  */
 static inline int64_t
 job_make_answer(struct job *j, struct job_async_server_member *m)
@@ -789,8 +800,8 @@ job_receive_result(struct job *j, const struct seg *g, uint64_t now_ns)
 }
 
 /*
- * May the members be asked for slot `at` now?  They may be asked only once in
- * JOB_ASK_MS, because many Helps can follow the first.
+ * May the job ask the members for slot `at` now?  It may ask only once in
+ * JOB_ASK_MS, because many Helps can follow the first one.
  */
 static inline bool
 job_may_ask(struct job *j, uint32_t at, uint64_t now_ns)

@@ -8,10 +8,10 @@
  * a packet.
  *
  * The functions read no clock: time is an argument, in ns.  Packets to send are
- * put into the outbox of the job.  t is an iteration of a synchronous job or a
- * round of an asynchronous job, unwrapped (sums_unwrap()).  i is the index of a
- * segment and `at` the number of a slot.  "Asynchronous" always means
- * cf->async.
+ * put into the outbox of the job.  `t` is an iteration of a synchronous job or
+ * a round of an asynchronous job, and is unwrapped (sums_unwrap()).  `i` is the
+ * index of a segment, and `at` is the number of a slot.  "Asynchronous" always
+ * means cf->async.
  */
 #ifndef INNET_ISWITCH_JOB_H
 #define INNET_ISWITCH_JOB_H
@@ -32,11 +32,12 @@
 #include "common/wire/control.h"
 
 enum {
-	JOB_ASK_MS = 10,	/* time between Helps for one segment */
-	JOB_RESENDS_EACH = 4,	/* repeated results that a member may get for
-				 * each new one */
-	JOB_RESEND_MS = 100	/* time between repeated results beyond that
-				 * number */
+	JOB_ASK_MS = 10,	/* shortest time between Helps for one
+				 * segment */
+	JOB_RESENDS_EACH = 4,	/* number of repeated results that a member may
+				 * get for each new result */
+	JOB_RESEND_MS = 100	/* shortest time between repeated results beyond
+				 * that number */
 };
 
 /*
@@ -69,8 +70,8 @@ enum job_count {
 					 * took too long */
 	JOB_WITHHELD,		/* repeated results that were not sent because
 				 * there were too many */
-	JOB_BAD_TAG,		/* packets from the address of a member or of
-				 * the parent */
+	JOB_BAD_TAG,		/* packets with a bad tag from the address of a
+				 * member or of the parent */
 	JOB_COUNTS
 };
 
@@ -79,23 +80,26 @@ struct job_conf {
 	struct reduce reduce;
 	uint16_t h;			/* 0: the number of members */
 	bool async;
-	bool whole;			/* a server: add only whole vectors */
+	bool whole;			/* act as a server: add only whole
+					 * vectors */
 	bool as_came;			/* kind `ordered`: add the rows in order
 					 * of arrival, not by member */
-	bool server;			/* asynchronous server: answer each
-					 * vector (job-async-server.h) */
+	bool server;			/* act as an asynchronous server: answer
+					 * each vector (job-async-server.h) */
 	bool child;			/* the switch has a parent */
-	uint32_t keep;			/* synchronous: number of results
-					 * kept */
-	uint64_t keep_bytes;		/* asynchronous: bytes of results
-					 * kept */
-	uint64_t straggler_ns;		/* 0: wait for all members */
+	uint32_t keep;			/* synchronous: number of old results of
+					 * each segment that are kept */
+	uint64_t keep_bytes;		/* asynchronous: memory for kept
+					 * results, in bytes */
+	uint64_t straggler_ns;		/* longest time that a slot waits for
+					 * members; 0: no limit */
 	uint64_t member_timeout_ns;
-	uint32_t slots;			/* limit for all jobs; 0: none */
-	bool tagged;			/* data carries authentication tags, and
-					 * those of members are checked */
-	bool accepts_any_tag;		/* the input is a trace without a
-					 * secret */
+	uint32_t slots;			/* limit on the slots of all jobs; 0: no
+					 * limit */
+	bool tagged;			/* data has authentication tags, and the
+					 * tags of members are checked */
+	bool accepts_any_tag;		/* accept every tag, because the input
+					 * is a trace without a secret */
 	const struct key *key;		/* borrowed; NULL: no key */
 	uint8_t secret[SHA256_DIGEST_SIZE];	/* secret from which salts are
 						 * derived */
@@ -105,16 +109,20 @@ struct job_conf {
 struct job_budget {
 	uint64_t used_bytes;
 	uint64_t limit_bytes;		/* 0: no limit */
-	uint64_t job_bytes;		/* limit of one job; 0: none */
-	uint64_t lacked_bytes;		/* bytes by which the last refused
-					 * request exceeded the limit */
-	bool lacked_by_job;		/* the limit exceeded was job_bytes */
-	uint32_t slots;			/* slots in use, if they are limited */
-	uint32_t founded;		/* jobs started so far; each has its own
-					 * salt and instance number */
+	uint64_t job_bytes;		/* limit of one job; 0: no limit */
+	uint64_t lacked_bytes;		/* number of bytes by which the last
+					 * refused request exceeded the limit */
+	bool lacked_by_job;		/* the limit that was exceeded is
+					 * job_bytes */
+	uint32_t slots;			/* number of slots in use, if slots are
+					 * limited */
+	uint32_t founded;		/* number of jobs started so far; each
+					 * job has its own salt and instance
+					 * number */
 };
 
-enum { JOB_DONE = 16 };	/* iterations or rounds that are counted */
+enum { JOB_DONE = 16 };	/* number of iterations or rounds whose complete
+			 * segments are counted */
 
 /* One job of a switch. */
 struct job {
@@ -139,7 +147,8 @@ struct job {
 	bool ahead;			/* a member has the result of iteration
 					 * `start` */
 	int64_t start;			/* first iteration */
-	int64_t done_before;		/* earlier iterations count as done */
+	int64_t done_before;		/* all iterations before this one count
+					 * as done */
 	int64_t newest;			/* latest iteration of any slot */
 	uint32_t crc[2];		/* checksums of the weights at
 					 * iterations start and start + 1; 0:
@@ -153,13 +162,15 @@ struct job {
 	struct job_async_server server;	/* used if cf->server */
 	uint32_t serial;		/* serial number of the last completed
 					 * segment */
-	/* The last iterations or rounds, by t % JOB_DONE: n segments of t are
-	 * complete. */
+	/*
+	 * By t % JOB_DONE, for the last iterations or rounds t: n is the number
+	 * of complete segments of t.
+	 */
 	struct { int64_t t; uint32_t n; } done[JOB_DONE];
 	bool notify;			/* an iteration is complete, so notices
 					 * are due */
-	struct retransmit *retransmit;	/* repair towards the parent; NULL:
-					 * none */
+	struct retransmit *retransmit;	/* state of the repair towards the
+					 * parent; NULL: no repair */
 	int64_t sending;		/* iteration or push that is being sent
 					 * to the parent */
 	int64_t missing_round;		/* asynchronous: first round that has
@@ -168,14 +179,14 @@ struct job {
 	int64_t wanted_round;		/* latest round that a member has
 					 * requested */
 	bool has_backlog;		/* some answers are not posted yet */
-	uint32_t backlog_turn;		/* member to which answers were posted
-					 * last */
+	uint32_t backlog_turn;		/* id of the member to which answers
+					 * were posted last */
 	uint64_t ask_ns;		/* no member needs to be asked for
 					 * segments before this time */
 	uint32_t *order;		/* rows of one slot, in the order in
 					 * which they will be added */
-	struct tag_key *tag_key;	/* key of the tags of its data; NULL: no
-					 * tags */
+	struct tag_key *tag_key;	/* key of the authentication tags of the
+					 * job's data; NULL: no tags */
 	struct segment_tag *up_tags;	/* tags of data to the parent; owned by
 					 * the membership; NULL: none */
 	uint64_t n[JOB_COUNTS];
@@ -188,26 +199,26 @@ enum {
 			 * many times H contributions */
 };
 
-/* Return the name of counter `what` in reports. */
+/* Return the name that counter `what` has in reports. */
 static inline const char *job_count_name(unsigned what);
 
 /*
- * Return the shape of a vector of `elements` with `floats` in a segment, under
- * the settings cf.
+ * Return the shape of the memory for vectors of `elements` elements, with
+ * `floats` floats in a segment, under the settings cf.
  */
 static inline struct sums_shape job_shape(const struct job_conf *cf,
     uint32_t elements, uint32_t floats);
 
 /*
- * Limit s to half of the free slots, because other jobs need slots too.
+ * Limit shape s to half of the free slots, because other jobs need slots too.
  * `taken` slots are in use.  Returns false if no slot is free.
  */
 static inline bool job_fit_slots(const struct job_conf *cf, uint32_t taken,
     struct sums_shape *s);
 
 /*
- * Allocate memory of shape s and begin with iteration `next`, as on the wire.
- * Returns false if there is no memory.
+ * Allocate memory of shape s and begin with the iteration whose number on the
+ * wire is `next`.  Returns false if there is no memory.
  */
 static inline bool job_start(struct job *j, const struct sums_shape *s,
     uint32_t next);
@@ -222,8 +233,8 @@ static inline void job_free(struct job *j);
 static inline bool job_has_memory(const struct job *j);
 
 /*
- * Charge the budget for shape s before it is allocated, and enlarge j->order.
- * Returns false if there is no memory.
+ * Charge the memory of shape s to the budget before it is allocated, and
+ * enlarge j->order.  Returns false if there is no memory.
  */
 static inline bool job_reserve(struct job *j, const struct sums_shape *s);
 
@@ -249,8 +260,8 @@ static inline uint32_t job_epoch(int64_t t);
 static inline uint8_t job_tos(const struct job *j);
 
 /*
- * Write the authentication tag of the result at p, which has iteration t and n
- * floats.
+ * Write the authentication tag of the result at p, which belongs to iteration t
+ * and has n floats.
  */
 static inline void job_put_tag(const struct job *j, uint8_t *p, int64_t t,
     uint32_t n);
@@ -268,8 +279,9 @@ static inline bool job_may_be_partial(const struct job *j);
 static inline void job_try_open(struct job *j, uint64_t now_ns);
 
 /*
- * Let later members add at the newest iteration if every member that could add
- * there has left, because otherwise the iteration would never be complete.
+ * Let members that joined later contribute to the newest iteration, if every
+ * member that could contribute to it has left.  Otherwise the iteration would
+ * never be complete.
  */
 static inline void job_admit_later_members(struct job *j);
 
@@ -287,8 +299,8 @@ static inline void job_test_slot(struct job *j, uint32_t at);
 static inline void job_test_slots(struct job *j);
 
 /*
- * Reduce slot `at` with the contributions that it has, and send the sum to the
- * members or to the parent.
+ * Reduce the contributions that slot `at` has, and send the sum to the members
+ * or to the parent.
  */
 static inline void job_complete_slot(struct job *j, uint32_t at);
 
@@ -297,7 +309,7 @@ static inline bool job_has_too_few(const struct job *j, uint32_t at);
 
 /*
  * Asynchronous: must slot `at` reject further contributions until the parent
- * has the push before it?
+ * has the previous push?
  */
 static inline bool job_slot_is_full(const struct job *j, uint32_t at);
 
@@ -306,7 +318,7 @@ static inline void job_send_up(struct job *j, uint32_t at);
 
 /*
  * Send the result of segment i of iteration t, with n floats, to all members.
- * A job that acts as a server queues it for them instead.
+ * A job that acts as a server queues the result for the members instead.
  */
 static inline void job_send_result(struct job *j, int64_t t, uint32_t i,
     uint32_t n);
@@ -323,7 +335,10 @@ static inline bool job_is_whole(const struct job *j, int64_t t);
  */
 static inline uint64_t job_deadline_ns(const struct job *j);
 
-/* Does every segment of iteration t have a result? This looks at each slot. */
+/*
+ * Does every segment of iteration t have a result?  This function looks at each
+ * slot.
+ */
 static inline bool job_is_complete(const struct job *j, int64_t t);
 
 /*
@@ -334,8 +349,8 @@ static inline int64_t job_next_iteration(const struct job *j);
 
 /*
  * Is every result from iteration n on still kept?  Results that an asynchronous
- * rack lacks since its restart count as kept, because the rack gets them from
- * its parent.
+ * rack has lacked since its restart count as kept, because the rack gets them
+ * from its parent.
  */
 static inline bool job_keeps_results_from(const struct job *j, int64_t n);
 
@@ -406,7 +421,8 @@ job_shape(const struct job_conf *cf, uint32_t elements, uint32_t floats)
 	const uint64_t vector = (uint64_t)s.segs * (SEG_HEADER_BYTES +
 	    (cf->tagged ? SEG_TAG_BYTES : 0) + 4 * (uint64_t)floats);
 
-	if (cf->server) {	/* the server keeps its answers by member */
+	if (cf->server) {	/* the server keeps the answers of each member
+				 * separately */
 		s.words = 0;
 		s.depth = 1;
 	} else if (cf->async) {
@@ -436,8 +452,8 @@ job_fit_slots(const struct job_conf *cf, uint32_t taken, struct sums_shape *s)
 }
 
 /*
- * Charge the budget so that the job uses `bytes` in all.  Returns false if a
- * limit is exceeded.
+ * Adjust the charge to the budget, so that the job is charged `bytes` bytes in
+ * all.  Returns false if a limit is exceeded.
  */
 static inline bool
 job_charge_budget(struct job *j, uint64_t bytes)
@@ -459,8 +475,8 @@ job_charge_budget(struct job *j, uint64_t bytes)
 }
 
 /*
- * Return the bytes needed to record the pushes of `members` for `segs`
- * segments.
+ * Return the number of bytes needed to record the segments that `members`
+ * members send, in vectors of `segs` segments.
  */
 static inline uint64_t
 job_member_bytes(const struct job *j, uint32_t members, uint32_t segs)
@@ -774,8 +790,9 @@ job_complete_slot(struct job *j, uint32_t at)
 }
 
 /*
- * Complete all slots of a way if its whole vector has arrived, and queue the
- * result for each member.  job_send_backlog() sends the queued results.
+ * If the whole vector of `way` has arrived, complete all slots of `way` and
+ * queue the result for each member.  job_send_backlog() sends the queued
+ * results.
  */
 static inline void
 job_complete_vector(struct job *j, uint32_t way)
@@ -1035,8 +1052,8 @@ job_reset_slot(struct job *j, uint32_t at, int64_t t, uint64_t now_ns)
 {
 	struct sums_slot *s = &j->sums.slot[at];
 
-	if (s->iteration > t) {		/* the iteration before s->iteration was
-					 * done */
+	if (s->iteration > t) {		/* the previous iteration of the slot
+					 * was done */
 		*sums_kept(&j->sums, s->iteration,
 		    sums_slot_index(&j->sums, at)) = (struct sums_kept){0};
 		s->iteration -= j->sums.s.ways;
@@ -1047,8 +1064,8 @@ job_reset_slot(struct job *j, uint32_t at, int64_t t, uint64_t now_ns)
 }
 
 /*
- * Like job_reset_slot() with fewer slots than segments.  It is unknown which
- * segment used the slot before.
+ * Like job_reset_slot(), but for a job with fewer slots than segments.  In such
+ * a job it is unknown which segment used the slot before.
  */
 static inline void
 job_empty_slot(struct job *j, uint32_t at)

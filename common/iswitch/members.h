@@ -26,65 +26,75 @@ enum { MEMBERS_MAX = 4096, MEMBERS_NONE = UINT32_MAX };
 #define MEMBERS_NO_PUSH INT64_MIN	/* the member has sent no push */
 
 /*
- * The vectors of one member of a server: the vector that the member is sending,
- * and the answers that the server has not sent it yet (job-segments.h).
+ * The vectors between a server and one member: the vector that the member is
+ * sending, and the answers that the server has not sent to it yet
+ * (job-segments.h).
  */
 struct member_flow {
 	bool has_answer, is_sending;
 	int64_t answer, iteration;	/* iteration of the answer; iteration
 					 * of the vector that the member is
 					 * sending */
-	uint32_t answered;		/* segments of the answer posted so
-					 * far */
+	uint32_t answered;		/* number of segments of the answer
+					 * posted so far */
 	uint32_t asked_upto;		/* lost segments before this index have
 					 * been requested */
-	uint32_t outstanding, credit;	/* segments requested but not received;
-					 * their limit */
-	struct loss_timer timer;	/* for the vector of `iteration` */
-	unsigned attempts;		/* requests for segments since the last
-					 * progress */
+	uint32_t outstanding, credit;	/* number of segments requested but not
+					 * received; limit on this number */
+	struct loss_timer timer;	/* loss timer of the vector of
+					 * `iteration` */
+	unsigned attempts;		/* number of requests for segments since
+					 * the last progress */
 	uint64_t deadline_ns;		/* time of the next request; UINT64_MAX:
 					 * none */
 };
 
 struct member {
 	union addr at;
-	union addr previous_at;	/* address of the process that it replaced;
-				 * family 0: none */
-	uint32_t worker;	/* its number */
+	union addr previous_at;	/* address of the previous process of the
+				 * member; family 0: none */
+	uint32_t worker;	/* number of the worker or switch */
 	uint16_t cluster;
 	uint8_t type;		/* enum control_type */
 	bool present;
-	bool sends_state;	/* offers its state to members that join late */
-	bool in_multicast_group;	/* also gets results by multicast */
+	bool sends_state;	/* the member offers its state to members that
+				 * join late */
+	bool in_multicast_group;	/* the member also gets results by
+					 * multicast */
 	/*
-	 * Time of its last packet of any kind, or of the end of a pause of the
-	 * switch.
+	 * Time of the member's last packet of any kind, or end of a pause of
+	 * the switch.
 	 */
 	uint64_t last_packet_ns;
-	uint64_t gone_ns;	/* when it left or was removed; 0: never */
-	bool evicted;		/* removed because it was silent */
-	bool confirmed;		/* it has sent something since its Join */
-	uint32_t join_xid;	/* xid of its first Join */
-	bool reused;		/* its id belonged to another member before */
-	uint64_t joined_ns;
-	int64_t from;		/* first iteration to which it may add */
-	int64_t next;		/* first iteration not applied, as in its last
+	uint64_t gone_ns;	/* when the member left or was removed; 0:
+				 * never */
+	bool evicted;		/* the member was removed because it was
+				 * silent */
+	bool confirmed;		/* the member has sent something since its
 				 * Join */
+	uint32_t join_xid;	/* xid of the member's first Join */
+	bool reused;		/* the id belonged to another member before */
+	uint64_t joined_ns;
+	int64_t from;		/* first iteration to which the member may
+				 * contribute */
+	int64_t next;		/* first iteration that the member had not
+				 * applied at its last Join */
 	int64_t can_give_from;	/* first iteration that its process can
 				 * contribute */
-	uint32_t *pushed;	/* by segment: number of its last push plus 1 */
-	struct loss_detect *loss_detect;	/* owned; NULL: no repair */
-	uint64_t added;		/* contributions added */
+	uint32_t *pushed;	/* by segment: number of the member's last push
+				 * of it, plus 1 */
+	struct loss_detect *loss_detect;	/* owned; NULL: losses are not
+						 * repaired */
+	uint64_t added;		/* number of contributions added */
 	/* The number of repeated results that the member may still get, the
 	 * number of the job's results when this allowance was last updated, and
 	 * the time of the last repeated result beyond the allowance. */
 	uint64_t resends_left, resends_counted, last_resend_ns;
-	uint8_t cookie[TAG_COOKIE_BYTES];	/* the cookie that its Join
-						 * contained */
+	uint8_t cookie[TAG_COOKIE_BYTES];	/* the cookie that the member's
+						 * Join contained */
 	/*
-	 * Asynchronous: its newest push, unwrapped, and the epoch before any
-	 * push.
+	 * Asynchronous: the number of the member's newest push, unwrapped, and
+	 * the key epoch that applies until the member's first push.
 	 */
 	int64_t push;
 	uint32_t push_epoch;
@@ -109,8 +119,8 @@ static inline uint64_t member_silent_ns(const struct member *m,
     uint64_t now_ns);
 
 /*
- * Return the id of the worker or switch with this type and number, present or
- * not, or MEMBERS_NONE.
+ * Return the id of the worker or switch with this type and number, even if it
+ * is not present.  Returns MEMBERS_NONE if there is none.
  */
 static inline uint32_t members_find(const struct members *s, uint8_t type,
     uint32_t worker);
@@ -123,7 +133,7 @@ static inline uint32_t members_find(const struct members *s, uint8_t type,
 static inline uint32_t members_assign_id(struct members *s, uint8_t type,
     uint32_t worker);
 
-/* Make member id present. It adds from iteration `from` on. */
+/* Make member id present.  The member contributes from iteration `from` on. */
 static inline void members_enter(struct members *s, uint32_t id, int64_t from);
 
 /* Make member id absent. */
@@ -132,7 +142,7 @@ static inline void members_leave(struct members *s, uint32_t id);
 /* Compute from_max again after the `from` of a member has changed. */
 static inline void members_update_from_max(struct members *s);
 
-/* Count the present members that may add at iteration t. */
+/* Count the present members that may contribute to iteration t. */
 static inline uint32_t members_count_at(const struct members *s, int64_t t);
 
 /*
@@ -239,9 +249,10 @@ members_reserve(struct members *s)
 }
 
 /*
- * If all ids are in use, return the id of the member that left first, to be
- * used for another member, or MEMBERS_NONE.  Sums that are still filling may
- * contain the old member; the new member does not add to them.
+ * If all ids are in use, give the id of the member that left first to a new
+ * member and return the id.  Returns MEMBERS_NONE if there is no such id.  Sums
+ * that are still filling may contain contributions of the old member.  The new
+ * member does not contribute to these sums.
  */
 static inline uint32_t
 members_reuse_id(struct members *s, uint8_t type, uint32_t worker)

@@ -13,9 +13,9 @@
  * ns), and membership_next() writes the messages to send.  The caller passes
  * each message that arrives to its secure channel (channel-client.h).  It
  * passes messages that the channel accepts to membership_receive(), and the
- * others to membership_receive_doubtful().  It takes the xid of its own
- * requests from membership_xid(), and calls membership_note_sent() after it has
- * sent any other packet.
+ * others to membership_receive_doubtful().  The caller takes the xids of its
+ * own requests from membership_xid(), and calls membership_note_sent() after it
+ * has sent any other packet.
  */
 #ifndef INNET_ISWITCH_MEMBERSHIP_H
 #define INNET_ISWITCH_MEMBERSHIP_H
@@ -34,17 +34,19 @@
 #define MEMBERSHIP_NEVER UINT64_MAX
 
 enum {
-	MEMBERSHIP_FIRST_NS = 20000000,	/* first wait for an Ack; doubled each
-					 * time */
+	MEMBERSHIP_FIRST_NS = 20000000,	/* first wait for an Ack; the wait
+					 * doubles each time */
 	MEMBERSHIP_SECOND_NS = 1000000000,	/* longest wait for an Ack */
-	MEMBERSHIP_OPEN_NS = 50000000,	/* between Joins to a closed job */
+	MEMBERSHIP_OPEN_NS = 50000000,	/* time between Joins to a job that is
+					 * not open */
 	MEMBERSHIP_LEAVE_NS = 20000000,	/* first wait for the Ack of a Leave;
-					   doubled each time */
+					 * the wait doubles each time */
 	MEMBERSHIP_LEAVES = 5,		/* maximum number of Leaves that are
 					 * sent */
-	MEMBERSHIP_HINT_NS = 50000000,	/* shortest time between Joins after
-					 * hints */
-	MEMBERSHIP_STATUS_TEXT_BYTES = 96,	/* longest text of an Ack */
+	MEMBERSHIP_HINT_NS = 50000000,	/* shortest time between Joins that are
+					 * sent because of hints */
+	MEMBERSHIP_STATUS_TEXT_BYTES = 96,	/* length of the longest text of
+						 * an Ack */
 	MEMBERSHIP_WHY_BYTES = 256,
 	MEMBERSHIP_MESSAGE_BYTES = CONTROL_HEADER_BYTES + CONTROL_JOIN_BYTES +
 	    1 + CHANNEL_CLIENT_MORE_BYTES
@@ -57,22 +59,22 @@ struct membership_conf {
 	uint32_t number;		/* number of the worker or of the
 					 * switch */
 	uint32_t elements;
-	uint16_t floats;		/* floats of a segment; 0: as in the
-					 * job */
-	uint16_t floats_max;		/* maximum number of floats that we can
-					 * accept */
-	uint64_t give_up_ns;		/* longest time without an answer; or
+	uint16_t floats;		/* number of floats in a segment; 0: the
+					 * number that the job uses */
+	uint16_t floats_max;		/* maximum number of floats in a segment
+					 * that we can accept */
+	uint64_t give_up_ns;		/* longest time without an answer, or
 					 * NEVER */
 	uint32_t xid;			/* xid of the first request */
-	bool repairs;			/* we know Probe, STATE and NACK */
-	bool sends_state;		/* offers its state to members that join
-					 * late */
+	bool repairs;			/* we support Probe, STATE and NACK */
+	bool sends_state;		/* the member offers its state to
+					 * members that join late */
 	bool creates_job;		/* if false, a Join to a job that does
 					 * not exist is refused */
 	bool any_xid;			/* replay of a capture: accept answers
 					   to the requests of another program */
-	bool can_multicast;		/* accepts results sent to a multicast
-					 * group */
+	bool can_multicast;		/* the member accepts results sent to a
+					 * multicast group */
 	bool tagged;			/* data has authentication tags */
 	const struct key *key;	/* borrowed; NULL: the tags are tokens */
 	const struct channel_client *channel;	/* borrowed, or NULL; supplies
@@ -81,22 +83,23 @@ struct membership_conf {
 
 /* The progress of a member, for its Join. */
 struct membership_place {
-	uint32_t next;			/* first iteration not applied */
-	uint32_t crc;			/* checksum of its weights; 0:
+	uint32_t next;			/* first iteration that the member has
+					 * not applied */
+	uint32_t crc;			/* checksum of the member's weights; 0:
 					 * unknown */
 	bool again;			/* the member can contribute to
 					 * iteration next - 1 again */
 };
 
-/* Why the membership has ended; membership_why() explains it. */
+/* The reason why the membership has ended.  membership_why() explains it. */
 enum membership_end {
 	MEMBERSHIP_GOING,
 	MEMBERSHIP_LEFT,		/* the caller called
 					 * membership_leave() */
 	MEMBERSHIP_RESET,
 	MEMBERSHIP_REFUSED,		/* the switch refused, with `status` */
-	MEMBERSHIP_KEYED,		/* answers have another key, or no
-					 * key */
+	MEMBERSHIP_KEYED,		/* the answers were made with another
+					 * key, or with no key */
 	MEMBERSHIP_FORM,		/* only one side tags its data */
 	MEMBERSHIP_UNANSWERED
 };
@@ -106,8 +109,9 @@ enum membership_news {
 	MEMBERSHIP_NOTHING,		/* nothing that concerns the caller */
 	MEMBERSHIP_IGNORED,		/* the message is not for us, or it is
 					 * old */
-	MEMBERSHIP_IN,			/* we are a member, perhaps again */
-	MEMBERSHIP_STAYS,		/* we are still a member, with fresh
+	MEMBERSHIP_IN,			/* we have become a member, perhaps
+					 * again */
+	MEMBERSHIP_STAYS,		/* we are still a member, and have fresh
 					 * values */
 	MEMBERSHIP_OUT,			/* we are no longer a member; a Join is
 					 * due */
@@ -137,17 +141,17 @@ struct membership {
 	bool orphan;			/* the parent of the switch, whose
 					   address is in status_text, is
 					   silent */
-	uint32_t xid;			/* of the next request */
+	uint32_t xid;			/* xid of the next request */
 	uint64_t joins, ignored;	/* Joins sent; messages ignored */
-	struct seg seg;			/* segment of the last ASKED or LOST,
-					 * without vec */
+	struct seg seg;			/* segment of the last MEMBERSHIP_ASKED
+					 * or MEMBERSHIP_LOST, without `vec` */
 
 	/* The values of the job, from the last Ack of a Join. */
 	bool closed;			/* the job waits for more members */
-	bool whole;			/* a server, which answers whole
-					 * vectors */
+	bool whole;			/* the switch is a server, which answers
+					 * whole vectors */
 	bool job_async;
-	bool repairs;			/* both sides know Probes */
+	bool repairs;			/* both sides support Probes */
 	uint16_t h, members;
 	uint32_t job_next, job_elements, job_floats;
 	union addr holder;		/* address of the member with our
@@ -156,9 +160,10 @@ struct membership {
 					 * none */
 	bool in_multicast_group;	/* the caller sets this */
 	struct segment_tag tags;		/* used if data has tags */
-	uint32_t floats, segs;		/* as agreed; 0 before the first Join */
-	uint32_t span;			/* number of segments that have slots;
-					 * 0: all */
+	uint32_t floats, segs;		/* values on which both sides agree; 0
+					 * before the first Join */
+	uint32_t span;			/* number of segments that have slots at
+					 * the same time; 0: all */
 	uint64_t life_ns;		/* time between signs of life */
 
 	/* The requests that have no answer yet. */
@@ -167,14 +172,17 @@ struct membership {
 					 * message of this Join */
 	uint32_t xid_ahead;		/* if any_xid: xid of the other program
 					   minus our xid */
-	uint32_t first_next;		/* `next` of the first of these Joins */
+	uint32_t first_next;		/* `next` of the first Join without an
+					 * answer */
 	uint32_t join_next;		/* `next` of the last Join sent */
 	uint32_t leave_xid;
 	unsigned leaves;
-	uint64_t join_ns;		/* when to send a Join; or NEVER */
-	uint64_t join_wait_ns;		/* time from this Join to the next */
-	uint64_t join_since_ns;		/* when the first of these Joins was
-					 * sent */
+	uint64_t join_ns;		/* when to send the next Join, or
+					 * NEVER */
+	uint64_t join_wait_ns;		/* time from the last Join to the next
+					 * one */
+	uint64_t join_since_ns;		/* when the first Join without an answer
+					 * was sent */
 	uint64_t asked_ns;		/* when the last Join was sent */
 	uint64_t rtt_ns;		/* round trip time of the last Join; 0:
 					 * unknown */
@@ -187,8 +195,8 @@ static inline void membership_init(struct membership *m,
 
 /*
  * If a message is due now, write it at msg, which has room for
- * MEMBERSHIP_MESSAGE_BYTES.  Returns its length, or 0.  at is the progress of
- * the member; it is used only if membership_join_is_due().
+ * MEMBERSHIP_MESSAGE_BYTES.  Returns its length, or 0.  `at` is the progress of
+ * the member.  It is used only if membership_join_is_due() returns true.
  */
 static inline size_t membership_next(struct membership *m, uint64_t now_ns,
     const struct membership_place *at, uint8_t *msg);
@@ -209,8 +217,8 @@ static inline enum membership_news membership_receive(struct membership *m,
 
 /*
  * Process message c, which the channel has not accepted.  An attacker may have
- * sent it, so it never ends the membership; the most that happens is one more
- * Join.
+ * sent the message, so it never ends the membership.  It can only cause one
+ * more Join.
  */
 static inline void membership_receive_doubtful(struct membership *m,
     enum channel_client_news news, const struct control *c, uint64_t now_ns);
@@ -227,28 +235,31 @@ static inline uint32_t membership_xid(struct membership *m);
 static inline void membership_note_sent(struct membership *m, uint64_t now_ns);
 
 /*
- * Write at msg the Join that was refused, with a new xid, because the switch
- * may have restarted since.  Returns its length.
+ * Write the Join that was refused again at msg, with a new xid, because the
+ * switch may have restarted since it refused the Join.  Returns its length.
  */
 static inline size_t membership_repeat_join(const struct membership *m,
     uint32_t xid, uint8_t *msg);
 
-/* Send a Join now, even as a member, to get fresh values. */
+/* Send a Join now, even if we are a member already, to get fresh values. */
 static inline void membership_join(struct membership *m, uint64_t now_ns);
 
 /*
- * Leave the job and join it again, because the switch has lost what we had
- * sent.
+ * Leave the job and join it again, because the switch has lost the segments
+ * that we had sent.
  */
 static inline void membership_rejoin(struct membership *m, uint64_t now_ns);
 
-/* Leave the job: membership_next() writes Leaves until the switch answers. */
+/*
+ * Leave the job.  membership_next() then writes Leaves until the switch
+ * answers.
+ */
 static inline void membership_leave(struct membership *m, uint64_t now_ns);
 
 /*
  * Write to `why` the reason why the membership ended and what the user can do,
- * in words that follow the switch's name.  Returns why, which is empty if there
- * is nothing to explain.
+ * as a phrase that follows the name of the switch.  Returns `why`, which is
+ * empty if there is nothing to explain.
  */
 static inline const char *membership_why(const struct membership *m,
     char why[MEMBERSHIP_WHY_BYTES]);
@@ -333,8 +344,8 @@ membership_halt(struct membership *m, uint64_t now_ns)
 }
 
 /*
- * Is the instance of the job that has accepted our Join the one that we had
- * joined before?  If not, we are new there.
+ * Has the instance of the job that we had joined before accepted our Join?  If
+ * not, we are a new member of the job.
  */
 static inline bool
 membership_was_in(const struct membership *m, const struct control_ack *a)
@@ -344,8 +355,8 @@ membership_was_in(const struct membership *m, const struct control_ack *a)
 }
 
 /*
- * Enter the job, because the switch has accepted our Join, and take over its
- * values.
+ * Enter the job, because the switch has accepted our Join, and copy the values
+ * of the job.
  */
 static inline enum membership_news
 membership_enter(struct membership *m, const struct control_ack *a)
@@ -411,7 +422,7 @@ membership_receive_doubtful(struct membership *m, enum channel_client_news news,
 }
 
 /*
- * Keep the printable characters of an Ack's text, because the Ack may be
+ * Keep only the printable characters of an Ack's text, because the Ack may be
  * forged.
  */
 static inline void
@@ -475,7 +486,8 @@ membership_receive_join_ack(struct membership *m, const struct control_ack *a,
 }
 
 /*
- * Process the status of a Help, or of a segment of ours that was not accepted.
+ * Process the status of a Help, or of one of our segments that was not
+ * accepted.
  */
 static inline enum membership_news
 membership_receive_help_ack(struct membership *m, const struct control_ack *a,
@@ -656,7 +668,8 @@ membership_put_join(struct membership *m, uint64_t now_ns,
 }
 
 /*
- * Return when the next Join is due, including one as a sign of life, or NEVER.
+ * Return when the next Join is due, including a Join that is only a sign of
+ * life, or NEVER.
  */
 static inline uint64_t
 membership_join_deadline_ns(const struct membership *m)

@@ -6,10 +6,11 @@
  * reports for users, and iswitch_program, which the plane calls.
  *
  * The switch has an address.  Segments and control messages that are sent to
- * this address are its input; those that come from it are output of another
- * run.  A child uses socket J + 1, which has its own address, to talk to its
- * parent about job J.  In a trace the port of this socket is the switch's own
- * port plus J + 1, or the port to which the captured parent answered.
+ * this address are the input of the switch.  Those that are sent from this
+ * address are the output of another run.  A child uses socket J + 1, which has
+ * its own address, to talk to its parent about job J.  In a trace the port of
+ * this socket is the switch's own port plus J + 1, or the port to which the
+ * captured parent answered.
  */
 #ifndef INNET_ISWITCH_PROGRAM_H
 #define INNET_ISWITCH_PROGRAM_H
@@ -27,8 +28,8 @@
 
 enum {
 	ISWITCH_KEEP_MAX = 65536,
-	ISWITCH_SLOTS_MIN = 4,		/* two for one job, and two for
-					 * another */
+	ISWITCH_SLOTS_MIN = 4,		/* two slots for one job, and two for
+					 * another job */
 	ISWITCH_SLOTS_MAX = 1 << 30
 };
 
@@ -36,7 +37,7 @@ struct iswitch_settings {
 	struct iswitch_conf iswitch;
 	union addr parent;		/* used if iswitch.job.child */
 	bool has_number, trace_only;
-	const char *keep, *reduce;	/* the argument as given, or NULL */
+	const char *keep, *reduce;	/* the arguments as given, or NULL */
 	uint32_t fixed_bits;		/* 0: not given */
 	uint32_t elements, floats;	/* values of --vector and --floats */
 };
@@ -100,17 +101,19 @@ struct iswitch_state {
 	struct iswitch s;
 	const struct iswitch_settings *cf;
 	const struct program_env *env;
-	uint16_t *port_of;		/* by job: its port in a trace */
-	struct hashmap job_of;		/* job of each of these ports */
-	uint64_t told_ns; /* how long the Join had waited when this was last
-			   * reported */
+	uint16_t *port_of;		/* by job: port of its socket in a
+					 * trace */
+	struct hashmap job_of;		/* map from each of these ports to its
+					 * job */
+	uint64_t told_ns; /* how long the Join had waited when the problem was
+			   * last reported */
 };
 
 /* Set the defaults of all options in conf, a struct iswitch_settings. */
 static inline void iswitch_set_defaults(void *conf);
 
 /*
- * Check the settings together and adapt them to place.  Returns NULL or an
+ * Check the settings together, and adapt them to `place`.  Returns NULL or an
  * error message.
  */
 static inline const char *iswitch_check_settings(void *conf,
@@ -131,7 +134,7 @@ iswitch_set_defaults(void *conf)
 }
 
 /*
- * Add a parent.  The switch uses the one with the smallest address (iSwitch,
+ * Add a parent.  The switch uses the parent with the smallest address (iSwitch,
  * section 3.4).
  */
 static inline const char *
@@ -266,7 +269,9 @@ iswitch_check_job(struct iswitch_settings *cf)
 	    "--keep: give a number of results from 1 to 65536";
 }
 
-/* Return the last 32 bits of an address: all of an IPv4 address. */
+/*
+ * Return the last 32 bits of an address, which are all bits of an IPv4 address.
+ */
 static inline uint32_t
 iswitch_number_of_address(const union addr *a)
 {
@@ -580,10 +585,7 @@ iswitch_socket_address(const void *state, uint32_t socket, union addr *a)
 		a->in.sin_port = htons(port);
 }
 
-/*
- * Learn from a message of the captured parent which job uses the port to which
- * it is sent.
- */
+/* Learn which job uses the port to which the captured parent sent message p. */
 static inline void
 iswitch_learn_port(struct iswitch_state *t, const struct packet *p)
 {
@@ -877,7 +879,7 @@ iswitch_sum_counter(const struct iswitch *s, enum job_count what)
 	return n;
 }
 
-/* Put the counters, or gauges, that belong to no job into the report. */
+/* Put the counters or the gauges that belong to no job into the report. */
 static inline void
 iswitch_put_switch_counters(const struct iswitch *s, bool gauges,
     struct counters *c)
@@ -897,7 +899,8 @@ iswitch_put_switch_counters(const struct iswitch *s, bool gauges,
 }
 
 /*
- * Put the counters, or gauges, of job id or (-1) of the switch into the report.
+ * Put the counters or the gauges of job id into the report.  If id is -1, put
+ * those of the switch.
  */
 static inline bool
 iswitch_put_counters(const void *state, int32_t id, bool gauges,
@@ -962,8 +965,8 @@ iswitch_put_summary(const void *state, struct counters *c)
 }
 
 /*
- * Put the values of the line that is printed while the switch runs into the
- * report.
+ * Put into the report the values of the progress line, which is printed while
+ * the switch runs.
  */
 static inline void
 iswitch_put_progress(const void *state, struct counters *c)

@@ -14,29 +14,30 @@
  * 		without the trim smallest and largest values (robust_mean()),
  * 		times the number of contributions
  *
- * A slot consists of a result, n little-endian binary32 numbers at any address,
- * and of reduce_work_bytes() of working memory, which must be 32-byte aligned.
- * The caller owns both and need not clear them.  Call reduce_first(), then
- * reduce_add() for rows 1, 2 and so on, then reduce_finish().  The result is
- * undefined before reduce_finish(), except with `sum`.  x and out must not
- * overlap.
+ * A slot consists of a result and of working memory.  The result is n
+ * little-endian binary32 numbers at any address.  The working memory has
+ * reduce_work_bytes() bytes and must be 32-byte aligned.  The caller owns both
+ * and need not clear them.  Call reduce_first(), then reduce_add() for rows 1,
+ * 2 and so on, then reduce_finish().  The result is undefined before
+ * reduce_finish(), except with `sum`. x and out must not overlap.
  *
- * NaN and infinities are added as IEEE 754 requires, except with `fixed`, where
- * an element of the result is NaN if one of its terms is NaN or infinite.  With
- * `fixed`, contributions and sums saturate at the limits of int64; the order of
- * addition matters only then.  Scaling back to binary32 is exact because
- * fixed_bits is 1 to 62, so no result is subnormal.
+ * NaN and infinities are added as IEEE 754 requires, except with `fixed`.  With
+ * `fixed`, an element of the result is NaN if one of its terms is NaN or
+ * infinite.  Contributions and sums saturate at the limits of int64.  Only if a
+ * sum saturates does the order of addition matter.  Scaling back to binary32 is
+ * exact because fixed_bits is 1 to 62, so no result is subnormal.
  *
  * Median and trimmed mean (robust_*) sort the k values of each element, drop
- * the same number at both ends and average the rest.  The order is total: -0
- * comes before +0, and NaNs of either sign come after +infinity.  The remaining
- * values are added in that order in binary64.  The sum is multiplied by scale
- * divided by their number (also in binary64), and the product is rounded to
- * binary32.  If the result is a NaN it is 7fc00000.  So every bit of the result
- * depends on the values alone.  It does not depend on the order of the vectors
- * or on the use of AVX2, which is chosen at run time for k <= 32.  Vectors are
- * little-endian binary32 at any address, and out may be one of them.  k is 1 to
- * 65535; if k is above 32 the function needs 256 KiB of stack.
+ * the same number of values at both ends and average the rest.  The order is
+ * total: -0 comes before +0, and NaNs of either sign come after +infinity.  The
+ * remaining values are added in that order in binary64.  The sum is multiplied
+ * by scale / m, where m is the number of remaining values (also in binary64),
+ * and the product is rounded to binary32.  If the result is a NaN it is
+ * 7fc00000.  So every bit of the result depends on the values alone.  It does
+ * not depend on the order of the vectors or on the use of AVX2, which is chosen
+ * at run time for k <= 32.  Vectors are little-endian binary32 at any address,
+ * and out may be one of them.  k is 1 to 65535; if k is above 32 the function
+ * needs 256 KiB of stack.
  */
 #ifndef INNET_ISWITCH_REDUCE_H
 #define INNET_ISWITCH_REDUCE_H
@@ -76,37 +77,41 @@ struct reduce_count {
 };
 
 enum {
-	ROBUST_FEW = 32, ROBUST_MANY = 65535,	/* limits of the number of
+	ROBUST_FEW = 32, ROBUST_MANY = 65535,	/* limits on the number of
 						 * rows */
-	ROBUST_PAIRS = 191,	/* pairs of the network that sorts 32 keys */
+	ROBUST_PAIRS = 191,	/* number of pairs in the network that sorts 32
+				 * keys */
 	ROBUST_NAN = 0x7fc00000
 };
 
 struct robust_rows {
-	const uint8_t *const *row;	/* pointers to the vectors; NULL: they
-					 * lie one after another */
-	const uint8_t *base;		/* the first of these vectors */
-	size_t stride;			/* bytes from one vector to the next */
+	const uint8_t *const *row;	/* pointers to the vectors; NULL: the
+					 * vectors lie at `base`, one after
+					 * another */
+	const uint8_t *base;		/* address of the first vector if `row`
+					 * is NULL */
+	size_t stride;			/* number of bytes from one vector to
+					 * the next */
 	size_t k;			/* number of vectors */
 };
 
 /*
  * Parse "sum", "ordered", "fixed", "median" or "trimmed:2" into *r.  Returns
- * NULL, or an error message and leaves *r unchanged.  fixed_bits does not
- * change, except that 0 becomes 24.
+ * NULL.  If s is not valid, it returns an error message and leaves *r
+ * unchanged.  fixed_bits does not change, except that 0 becomes 24.
  */
 static inline const char *reduce_parse(const char *s, struct reduce *r);
 
 /*
  * Return the smallest number of contributions, out of at most `all`, that makes
- * a result.  trimmed:b tolerates b wrong ones among 2b + 1.  A median tolerates
- * one among three, if there are three.
+ * a result. trimmed:b tolerates b wrong contributions among 2b + 1.  A median
+ * tolerates one wrong contribution among three, if there are three.
  */
 static inline uint32_t reduce_needs(const struct reduce *r, uint32_t all);
 
 /*
- * Return the bytes of working memory of a slot with n elements and at most
- * `rows` contributions.
+ * Return the number of bytes of working memory of a slot with n elements and at
+ * most `rows` contributions.
  */
 static inline size_t reduce_work_bytes(const struct reduce *r, uint32_t rows,
     uint32_t n);
@@ -115,14 +120,15 @@ static inline size_t reduce_work_bytes(const struct reduce *r, uint32_t rows,
 static inline void reduce_first(const struct reduce *r, uint8_t *out,
     uint8_t *work, uint32_t n, const uint8_t *x, struct reduce_count *c);
 
-/* Add the contribution with number `row`; the second one is row 1. */
+/* Add the contribution with number `row`.  The second contribution is row 1. */
 static inline void reduce_add(const struct reduce *r, uint8_t *out,
     uint8_t *work, uint32_t row, uint32_t n, const uint8_t *x,
     struct reduce_count *c);
 
 /*
- * Make the result of one or more rows, which together stand for `contributions`
- * workers.  order contains the number of each row once; only `ordered` uses it.
+ * Make the result of one or more rows, which together contain the vectors of
+ * `contributions` workers.  `order` contains the number of each row once.  Only
+ * the kind `ordered` uses it.
  */
 static inline void reduce_finish(const struct reduce *r, uint8_t *out,
     const uint8_t *work, uint32_t rows, const uint32_t order[], uint32_t n,
@@ -143,20 +149,22 @@ static inline void robust_median(uint8_t *out, const uint8_t *const row[],
 static inline void robust_trimmed(uint8_t *out, const uint8_t *const row[],
     size_t k, size_t n, size_t trim, float scale);
 
-/* Do the same for the n elements of the vectors r. */
+/*
+ * Like robust_trimmed(), but the vectors, each of n elements, are given as r.
+ */
 static inline void robust_mean(uint8_t *out, const struct robust_rows *r,
     size_t n, size_t trim, float scale);
 
 /*
- * Compute elements `from` to n - 1 in plain C.  This is the reference
- * implementation.  key must have room for all rows.
+ * Compute elements `from` to n - 1 of the result of robust_mean() in plain C.
+ * This is the reference implementation.  `key` must have room for all rows.
  */
 static inline void robust_mean_plain(uint8_t *out, const struct robust_rows *r,
     size_t from, size_t n, size_t trim, double weight, int32_t *key);
 
 /*
- * Add elements `from` to n - 1 of `fixed` in plain C.  This is the reference
- * implementation.  Returns whether all elements were finite.
+ * Add elements `from` to n - 1 of x for the kind `fixed`, in plain C.  This is
+ * the reference implementation.  Returns whether all elements were finite.
  */
 static inline bool reduce_fixed_plain(int64_t *sum, const uint8_t *x,
     size_t from, size_t n, bool first, double times, struct reduce_count *c);
@@ -276,7 +284,7 @@ robust_make_net(struct robust_net *net, size_t k)
 	}
 }
 
-/* Remove the pairs that do not affect positions trim to k - 1 - trim. */
+/* Remove the pairs that do not affect positions `trim` to k - 1 - `trim`. */
 static inline void
 robust_prune_net(struct robust_net *net, size_t k, size_t trim)
 {
@@ -315,7 +323,10 @@ robust_key8(__m256i u)
 	    _mm256_cmpgt_epi32(most, _mm256_set1_epi32(0x7f800000)));
 }
 
-/* Round four sums times weight. A NaN always becomes the same NaN. */
+/*
+ * Multiply four sums by weight and round the products to binary32.  A NaN
+ * always becomes the same NaN.
+ */
 __attribute__((target("avx2"))) static inline __m128
 robust_round4(__m256d sum, __m256d weight)
 {
@@ -326,8 +337,8 @@ robust_round4(__m256d sum, __m256d weight)
 }
 
 /*
- * Add n keys of eight elements in order, starting at key[0], and multiply by
- * weight.
+ * Add n keys of eight elements in order, starting at key[0], and multiply the
+ * sums by weight.
  */
 __attribute__((target("avx2"))) static inline __m256
 robust_mean8(const __m256i (*key)[4], size_t lane, size_t n, double weight)
@@ -415,7 +426,10 @@ robust_mean_avx2(uint8_t *out, const struct robust_rows *r, size_t n,
 }
 #endif
 
-/* Not inline, so that small numbers of vectors do not need this much stack. */
+/*
+ * This function is not inline, so that calls with few vectors do not need this
+ * much stack.
+ */
 __attribute__((noinline, unused)) static void
 robust_mean_many(uint8_t *out, const struct robust_rows *r, size_t n,
     size_t trim, double weight)
@@ -519,7 +533,10 @@ reduce_work_bytes(const struct reduce *r, uint32_t rows, uint32_t n)
 	}
 }
 
-/* Return x times 2^bits as an integer. Clear *finite if x is not finite. */
+/*
+ * Return x times 2^fixed_bits as an integer.  `times` is 2^fixed_bits.  Clear
+ * *finite if x is not finite.
+ */
 static inline int64_t
 reduce_to_fixed(float x, double times, bool *finite, struct reduce_count *c)
 {
@@ -567,9 +584,10 @@ reduce_fixed_plain(int64_t *sum, const uint8_t *x, size_t from, size_t n,
 
 #ifdef VEC_AVX2
 /*
- * Add four elements of `fixed`.  If one of them is 2^51 or more, or if a sum
- * exceeds its limits or is not a number, change nothing and return false.
- * Adding 1.5 2^52 rounds a number to an integer and leaves it in the low bits.
+ * Add four elements for the kind `fixed`.  If one of them is 2^51 or more, or
+ * if a sum exceeds its limits or is not a number, change nothing and return
+ * false.  Adding 1.5 * 2^52 rounds a number to an integer and leaves this
+ * integer in the low bits.
  */
 __attribute__((target("avx2"))) static inline bool
 reduce_fixed4(int64_t *sum, const uint8_t *x, bool first, __m256d times)

@@ -5,16 +5,17 @@
  * A worker that joins late or returns fetches the state of another worker
  * instead of starting the job again.  The receiver (struct state_receiver)
  * requests chunks until it has all of them; the sender (struct state_sender)
- * answers from a snapshot.  The receiver requests chunks in runs, within a
- * window.  If no chunk has arrived for a while, it requests the missing chunks
- * again.  So the sender and the switches between them need no timers.
+ * answers from a snapshot.  The receiver requests runs of chunks.  At most one
+ * window of chunks is outstanding.  If no chunk has arrived for a while, it
+ * requests the missing chunks again.  So neither the sender nor the switches on
+ * the path need timers.
  *
- * struct state_transfer combines receiver and sender for a worker.  The caller
- * passes it the control messages that arrive.  When sender.wanted is set, the
- * caller takes a snapshot and calls state_transfer_set_snapshot().  When it is
- * too late to join, the caller starts to fetch; this leaves a job that was
- * joined before.  Then state_transfer_next() writes the messages to send until
- * receiver.end is set.
+ * struct state_transfer combines a receiver and a sender for one worker.  The
+ * caller passes it the control messages that arrive.  When sender.wanted is
+ * set, the caller takes a snapshot and calls state_transfer_set_snapshot().
+ * When it is too late to join, the caller calls state_transfer_start_fetch(),
+ * which also leaves the job if the worker had joined it.  Then
+ * state_transfer_next() writes the messages to send until receiver.end is set.
  *
  * The functions read no clock: time is an argument (monotonic, in ns).  All
  * messages go through the secure channel of the caller (channel-client.h).
@@ -38,10 +39,11 @@
 					 * Fetch */
 
 enum {
-	TRANSFER_WINDOW = 128,		/* chunks requested but not arrived */
+	TRANSFER_WINDOW = 128,		/* maximum number of chunks requested
+					 * but not arrived */
 	TRANSFER_FIRST_NS = 20000000,	/* first wait before the next request */
 	TRANSFER_LAST_NS = 250000000,	/* longest wait; each wait is twice the
-					 * last */
+					 * previous one */
 	TRANSFER_TRIES = 3		/* number of states with a wrong CRC
 					 * after which the receiver gives up */
 };
@@ -84,10 +86,11 @@ struct state_receiver {
 	uint8_t *came;			/* owned; for each chunk: has it
 					 * arrived? */
 	uint32_t next;			/* chunk to request next */
-	uint32_t here, out;		/* number of chunks arrived;
-					 * requested */
+	uint32_t here, out;		/* number of chunks arrived; number of
+					 * chunks requested */
 	uint64_t news_ns, ask_ns, wait_ns;
-	unsigned spoilt;		/* states received with a wrong CRC */
+	unsigned spoilt;		/* number of states received with a
+					 * wrong CRC */
 };
 
 /* The snapshot that a worker sends. */
@@ -143,8 +146,8 @@ static inline void state_transfer_free(struct state_transfer *h);
 /*
  * Process the len bytes of a control message that arrived through the channel
  * of `in`.  The caller acts upon *c only if this returns
- * STATE_TRANSFER_MESSAGE.  given is the number of results in our own state.  If
- * h is NULL, no state is transferred.
+ * STATE_TRANSFER_MESSAGE.  `given` is the number of results in our own state.
+ * If h is NULL, no state is transferred.
  */
 static inline enum state_transfer_news state_transfer_receive(
     struct state_transfer *h,
@@ -152,16 +155,16 @@ static inline enum state_transfer_news state_transfer_receive(
     const uint8_t *p, size_t len, struct control *c, uint64_t now_ns);
 
 /*
- * Use our state after `given` results as the snapshot, and answer the worker
- * that requested it.  h takes ownership of body.
+ * Use `body`, our state after `given` results, as the snapshot, and answer the
+ * worker that requested it.  h takes ownership of body.
  */
 static inline void state_transfer_set_snapshot(struct state_transfer *h,
     uint8_t *body, uint32_t bytes, uint64_t given, uint64_t now_ns);
 
 /*
  * Tell whether the state of another worker helps after membership `in` has
- * ended.  lost: the network no longer keeps the results that this worker needs.
- * been: this worker has been in the job before.
+ * ended.  `lost` says that the network no longer keeps the results that this
+ * worker needs.  `been` says that this worker has been in the job before.
  */
 static inline bool state_transfer_is_useful(const struct state_transfer *h,
     const struct membership *in, bool lost, bool been);
@@ -176,12 +179,12 @@ static inline uint64_t state_transfer_deadline_ns(
 
 /*
  * Write the next message at msg, which has room for CONTROL_MAX_BYTES.  Returns
- * its length, or 0.  in is the present or past membership.
+ * its length, or 0.  `in` is the present or past membership.
  */
 static inline size_t state_transfer_next(struct state_transfer *h,
     struct membership *in, uint64_t now_ns, uint8_t *msg);
 
-/* Initialise h.  xid must be newer than those that this address has used. */
+/* Initialise h. xid must be newer than all xids that this address has used. */
 static inline void state_receiver_init(struct state_receiver *h, uint16_t job,
     uint32_t worker, uint32_t xid, bool waits, uint64_t give_up_ns,
     uint64_t now_ns);
@@ -194,8 +197,8 @@ static inline void state_receiver_receive( struct state_receiver *h,
     const struct transfer_chunk *k, uint64_t now_ns);
 
 /*
- * Process the Ack of a Fetch: either no worker sends its state, or no worker
- * does so at present.
+ * Process the Ack of a Fetch.  Its status says that no worker sends its state,
+ * either at all or at present.
  */
 static inline void state_receiver_receive_status( struct state_receiver *h,
     uint8_t status, uint64_t now_ns);
@@ -215,15 +218,16 @@ static inline size_t state_receiver_next(struct state_receiver *h,
 static inline void state_sender_free(struct state_sender *d);
 
 /*
- * Process a Fetch when our state has `iteration` results.  If this sets
- * `wanted`, the caller takes a snapshot, now or later, and answers `asked`.
+ * Process a Fetch when our state has `iteration` results.  If this function
+ * sets d->wanted, the caller must take a snapshot, now or later, and then
+ * answer d->asked.
  */
 static inline void state_sender_receive_fetch(struct state_sender *d,
     const struct transfer_fetch *f, uint64_t iteration, uint64_t now_ns);
 
 /*
- * Use the state after `iteration` results as the snapshot.  d takes ownership
- * of body.
+ * Use `body`, the state after `iteration` results, as the snapshot.  d takes
+ * ownership of body.
  */
 static inline void state_sender_set_snapshot(struct state_sender *d,
     uint8_t *body, uint32_t bytes, uint64_t iteration, uint64_t now_ns);
@@ -635,8 +639,8 @@ state_transfer_deadline_ns(const struct state_transfer *h)
 }
 
 /*
- * Write the same Join as before.  The switch refuses it and so allows this
- * worker to fetch a state.
+ * Write the same Join as before.  The switch refuses the Join, and so allows
+ * this worker to fetch a state.
  */
 static inline size_t
 state_transfer_put_join(struct state_receiver *h, const struct membership *in,

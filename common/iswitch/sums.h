@@ -3,16 +3,17 @@
  *
  * This file implements sections 3.2 to 3.4 of iSwitch.  Each segment has two
  * slots (ways), chosen by the parity of the iteration.  In an asynchronous job
- * it has one slot, which restarts at once.  A slot is summed inside the packet
- * that will carry the result: a Seg and floats.  The packets of a vector lie
- * one after another, so a run of results is contiguous in memory.  The packets
- * form a ring of `depth` vectors by iteration.  A result stays in the ring
- * until its place is needed again, so that members that lost it can get it.
+ * it has one slot, which restarts at once.  The sum of a slot is computed
+ * inside the packet that will carry the result.  This packet consists of a Seg
+ * and floats.  The packets of a vector lie one after another, so a run of
+ * results is contiguous in memory.  The packets form a ring of `depth` vectors,
+ * one for each recent iteration.  A result stays in the ring until its place is
+ * needed again, so that members that lost the result can get it.
  *
- * A switch may have less memory than a vector needs (section 3.1).  Then there
- * are only 2 span slots.  Number the segments consecutively, from the first
- * iteration on.  Then segment n shares its slot with the segments n - 2 span
- * and n + 2 span.  Older results are not kept.
+ * A switch may have less memory than a vector needs (section 3.1).  In that
+ * case there are only 2 * span slots.  If all segments are numbered
+ * consecutively, from the first iteration on, segment n shares its slot with
+ * segments n - 2 * span and n + 2 * span.  Older results are not kept.
  *
  * Iterations have 64 bits and never wrap (sums_unwrap()).  job.h decides which
  * members may add, when a slot is complete and where the result is sent.
@@ -44,8 +45,8 @@ enum sums_state {
 enum { SUMS_NONE = UINT32_MAX };
 
 /*
- * SUMS_NEVER is before every iteration.  A job begins with SUMS_EPOCH plus the
- * `next` of its Join.
+ * SUMS_NEVER is before every iteration.  The first iteration of a job is
+ * SUMS_EPOCH plus the `next` of its first Join.
  */
 #define SUMS_NEVER ((int64_t)0)
 #define SUMS_EPOCH ((int64_t)1 << 40)
@@ -55,14 +56,18 @@ struct sums_slot {
 	uint64_t began_ns;	/* when the slot was restarted */
 	uint64_t posted; /* outbox round in which its sum was sent to the
 			  * parent; 0: none */
-	uint32_t accepted;	/* number of packets that count for H */
+	uint32_t accepted;	/* number of packets that count towards H */
 	uint32_t rows;		/* number of packets added */
-	uint32_t n;		/* floats of the segment */
+	uint32_t n;		/* number of floats in the segment */
 	uint32_t index;		/* index of its segment */
 	uint32_t before, after;	/* neighbours in the list of filling slots */
-	uint16_t contributions;	/* worker vectors in the sum, at most 65,535 */
+	uint16_t contributions;	/* number of worker vectors in the sum, at most
+				 * 65,535 */
 	uint8_t state;		/* enum sums_state */
-	/* when members were asked for the segment, in ms, plus 1; 0: never */
+	/*
+	 * time when members were last asked for the segment, in ms, plus 1; 0:
+	 * never
+	 */
 	uint32_t asked_ms;
 };
 
@@ -73,39 +78,42 @@ struct sums_kept {
 				 * none */
 	uint32_t index;		/* index of its segment */
 	uint32_t n;		/* number of floats */
-	uint32_t done;		/* serial number of its completion */
+	uint32_t done;		/* serial number of the completed segment */
 };
 
 /* The layout of the memory. */
 struct sums_shape {
 	uint32_t elements, floats, segs;
-	uint32_t ways;		/* slots of a segment: 1 if the job is
+	uint32_t ways;		/* number of slots of a segment: 1 if the job is
 				 * asynchronous and has no parent, otherwise
 				 * 2 */
 	uint32_t depth;		/* number of vectors in the ring */
-	uint32_t apart; /* 2: slots have packets outside the ring; 0: they have
-			 * not */
-	uint32_t words;		/* words of a bitmap, with 64 members each; 0:
-				 * no bitmaps */
-	uint32_t rows;		/* contributions that a slot can keep, if rows
-				 * are kept */
-	uint32_t span;		/* slots of a way if these are fewer than segs
-				 * (then ways is 2 and apart 0); otherwise 0 */
-	uint32_t tag_bytes;	/* bytes of the tag after the Seg of a packet;
-				 * 0: no tag */
+	uint32_t apart; /* 2: slots have packets outside the ring; 0: slots have
+			 * no packets of their own */
+	uint32_t words;		/* number of words in a bitmap, with 64 members
+				 * each; 0: no bitmaps */
+	uint32_t rows;		/* number of contributions that a slot can keep,
+				 * if rows are kept */
+	uint32_t span;		/* number of slots of a way if there are fewer
+				 * slots than segments (then `ways` is 2 and
+				 * `apart` is 0); otherwise 0 */
+	uint32_t tag_bytes;	/* number of bytes of the tag after the Seg of a
+				 * packet; 0: no tag */
 };
 
 struct sums {
 	struct sums_shape s;
 	struct reduce reduce;
-	uint32_t stride;	/* bytes of a packet */
-	size_t work_stride;	/* bytes of working memory of a slot */
+	uint32_t stride;	/* number of bytes in a packet */
+	size_t work_stride;	/* number of bytes of working memory of a
+				 * slot */
 	struct sums_slot *slot;	/* array of sums_slots() slots */
 	uint64_t *bits;		/* bitmaps of `words` words: the members that
 				 * have added to each slot */
-	uint8_t *packet;	/* packets of each place and, if apart is set,
-				 * of each slot */
-	struct sums_kept *kept;	/* descriptions by place */
+	uint8_t *packet;	/* packet of each place in the ring and, if
+				 * `apart` is set, of each slot */
+	struct sums_kept *kept;	/* by place in the ring: description of the
+				 * result */
 	uint8_t *work;		/* working memory: work_stride bytes for each
 				 * slot */
 	uint32_t oldest, newest;	/* ends of the list of filling slots */
@@ -130,12 +138,12 @@ static inline bool sums_keeps_rows(const struct reduce *r);
 static inline uint64_t sums_slots(const struct sums_shape *s);
 
 /*
- * Return the number of packets of shape s: those in the ring and, if apart is
+ * Return the number of packets of shape s: those in the ring and, if `apart` is
  * set, those in the slots.
  */
 static inline uint64_t sums_packets(const struct sums_shape *s);
 
-/* Return the bytes of memory that a job of shape s needs in all. */
+/* Return the number of bytes of memory that a job of shape s needs in all. */
 static inline uint64_t sums_bytes(const struct reduce *r,
     const struct sums_shape *s);
 
@@ -162,23 +170,24 @@ static inline uint32_t sums_at(const struct sums *a, int64_t t, uint32_t i);
 static inline uint32_t sums_slot_index(const struct sums *a, uint32_t at);
 
 /*
- * Compare the content of slot `at`, which is the slot of segment i at t, with
- * that segment.  Returns -1 if the content is older, 1 if it is newer, and 0 if
- * it is the same segment.
+ * Compare the content of slot `at`, which is the slot of segment i at iteration
+ * t, with that segment.  Returns -1 if the content is older, 1 if it is newer,
+ * and 0 if it is the same segment.
  */
 static inline int sums_compare(const struct sums *a, uint32_t at, int64_t t,
     uint32_t i);
 
 /*
- * Is the segment that used the slot of segment i of t before done?  All
+ * Is the previous segment in the slot of segment i of iteration t done?  All
  * iterations before `fresh` count as done.
  */
 static inline bool sums_may_begin(const struct sums *a, int64_t fresh,
     int64_t t, uint32_t i);
 
 /*
- * Begin slot `at` at iteration t, with no contributions and n floats in a
- * packet.  The old result is lost.  The caller must have flushed the outbox.
+ * Begin slot `at` at iteration t, with no contributions and with n floats in
+ * its packet.  The old result in the slot is lost.  The caller must have
+ * flushed the outbox.
  */
 static inline void sums_restart_slot(struct sums *a, uint32_t at, int64_t t,
     uint32_t n, uint64_t now_ns);
@@ -190,7 +199,7 @@ static inline void sums_clear_slot(struct sums *a, uint32_t at);
 static inline void sums_set_state(struct sums *a, uint32_t at,
     enum sums_state to);
 
-/* Restart the time of a filling slot as if it had begun now. */
+/* Restart the timer of filling slot `at`, as if the slot had begun now. */
 static inline void sums_restart_timer(struct sums *a, uint32_t at,
     uint64_t now_ns);
 
@@ -200,8 +209,8 @@ static inline void sums_restart_timer(struct sums *a, uint32_t at,
 static inline bool sums_has_room(const struct sums *a, uint32_t at);
 
 /*
- * Add the n floats at vec, a contribution of member, to the filling slot `at`,
- * which must have room.
+ * Add the floats at vec, which are a contribution of `member`, to the filling
+ * slot `at`.  The slot must have room.
  */
 static inline void sums_add_vector(struct sums *a, uint32_t at, uint32_t member,
     const uint8_t *vec, uint16_t contributions);
@@ -210,8 +219,8 @@ static inline void sums_add_vector(struct sums *a, uint32_t at, uint32_t member,
 static inline bool sums_has(const struct sums *a, uint32_t at, uint32_t member);
 
 /*
- * Count the contributions of member, from iteration `from` on, for H again (by
- * = 1) or no longer (by = -1).
+ * If `by` is 1, count the contributions of `member` from iteration `from` on
+ * towards H again.  If `by` is -1, no longer count them.
  */
 static inline void sums_recount_member(struct sums *a, uint32_t member,
     int64_t from, int by);
@@ -242,13 +251,13 @@ static inline uint8_t *sums_slot_packet(const struct sums *a, uint32_t at);
 static inline uint8_t *sums_ring_packet(const struct sums *a, int64_t t,
     uint32_t i);
 
-/* Return the description of the same packet. */
+/* Return the description of the result of segment i at t, in the ring. */
 static inline struct sums_kept *sums_kept(const struct sums *a, int64_t t,
     uint32_t i);
 
 /*
- * Return the packet with the result of segment i at t, or NULL if it is no
- * longer kept.
+ * Return the packet with the result of segment i at t, or NULL if the result is
+ * no longer kept.
  */
 static inline const uint8_t *sums_find_result(const struct sums *a, int64_t t,
     uint32_t i);
@@ -257,7 +266,7 @@ static inline const uint8_t *sums_find_result(const struct sums *a, int64_t t,
 static inline struct sums_kept *sums_entry_of(const struct sums *a,
     const uint8_t *result);
 
-/* Return the bytes of a packet that sums_find_result() returned. */
+/* Return the length of a packet that sums_find_result() returned, in bytes. */
 static inline uint32_t sums_result_bytes(const struct sums *a,
     const uint8_t *result);
 
@@ -281,7 +290,10 @@ sums_keeps_rows(const struct reduce *r)
 	return r->kind != REDUCE_SUM && r->kind != REDUCE_FIXED;
 }
 
-/* Return the bytes of a slot's table that records the member of each row. */
+/*
+ * Return the size of a slot's table, in bytes.  The table records the member of
+ * each row.
+ */
 static inline size_t
 sums_table_bytes(const struct reduce *r, uint32_t rows)
 {
@@ -289,7 +301,7 @@ sums_table_bytes(const struct reduce *r, uint32_t rows)
 	    ((size_t)rows * sizeof(uint32_t) + 31) & ~(size_t)31 : 0;
 }
 
-/* Return the bytes of working memory of a slot. */
+/* Return the number of bytes of working memory of a slot. */
 static inline size_t
 sums_work_bytes(const struct reduce *r, const struct sums_shape *s)
 {
@@ -372,7 +384,9 @@ sums_init(struct sums *a, const struct reduce *r, const struct sums_shape *s)
 	return true;
 }
 
-/* Return which of the slots of a segment iteration t uses. */
+/*
+ * Return the way of iteration t, which selects one of the slots of a segment.
+ */
 static inline uint32_t
 sums_slot_way(const struct sums *a, int64_t t)
 {
@@ -431,7 +445,7 @@ sums_may_begin(const struct sums *a, int64_t fresh, int64_t t, uint32_t i)
 	    sums_compare(a, at, t, k) == 0);
 }
 
-/* Return the index in the ring of the place for segment i at t. */
+/* Return the index of the place in the ring for segment i at t. */
 static inline size_t
 sums_ring_index(const struct sums *a, int64_t t, uint32_t i)
 {
@@ -709,7 +723,9 @@ sums_recount_member(struct sums *a, uint32_t member, int64_t from, int by)
 	}
 }
 
-/* Return the slot of the larger memory b that corresponds to slot `at` of a. */
+/*
+ * Return the slot of the larger memory b that corresponds to slot `at` of `a`.
+ */
 static inline uint32_t
 sums_new_slot(const struct sums *b, const struct sums *a, uint32_t at)
 {
@@ -717,7 +733,7 @@ sums_new_slot(const struct sums *b, const struct sums *a, uint32_t at)
 	    at / a->s.segs * b->s.segs + at % a->s.segs;
 }
 
-/* Copy the slots, bitmaps, rows and results of a to the larger memory b. */
+/* Copy the slots, bitmaps, rows and results of `a` to the larger memory b. */
 static inline void
 sums_copy(struct sums *b, const struct sums *a)
 {

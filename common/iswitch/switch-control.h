@@ -104,7 +104,8 @@ iswitch_answer_help(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 }
 
 /*
- * Execute a Help, or a Probe.  A Probe needs no Ack; then this returns false.
+ * Execute a Help or a Probe.  Returns false if no Ack must be sent, as for a
+ * Probe.
  */
 static inline bool
 iswitch_receive_help(struct iswitch *s, struct iswitch_job *job, uint32_t id,
@@ -146,7 +147,10 @@ iswitch_leave_member(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 	job_test_slots(&job->core);
 }
 
-/* Remove the worker with this number and send it a Reset, which ends it. */
+/*
+ * Remove the worker with this number and send it a Reset, which ends the
+ * worker.
+ */
 static inline enum control_status
 iswitch_expel_worker(struct iswitch *s, struct iswitch_job *job,
     uint32_t worker, uint64_t now_ns)
@@ -269,8 +273,8 @@ iswitch_handle_request(struct iswitch *s, const union addr *from,
 }
 
 /*
- * Synchronous: has the result of segment g already arrived?  Then this copy is
- * late.
+ * Synchronous: has the result of segment g already arrived?  If so, this copy
+ * is late.
  */
 static inline bool
 iswitch_has_had_result(const struct job *j, const struct seg *g)
@@ -288,8 +292,8 @@ iswitch_has_had_result(const struct job *j, const struct seg *g)
 
 /*
  * Must all members join again because the parent has restarted its job?  A
- * worker that knows only Help would not contribute to an iteration again.  With
- * fewer slots than segments, its next segments would then wait for that
+ * worker that supports only Help would not contribute to an iteration again.
+ * With fewer slots than segments, its next segments would then wait for that
  * iteration for ever.
  */
 static inline bool
@@ -463,8 +467,8 @@ iswitch_is_parent_message(const struct control *c)
 }
 
 /*
- * Handle a message that may be forged: do not act on it, but at most ask the
- * parent again.
+ * Handle a message that may be forged.  The switch does not act on the message.
+ * At most it asks the parent again.
  */
 static inline void
 iswitch_handle_doubtful(struct iswitch *s, struct iswitch_job *job,
@@ -536,7 +540,7 @@ iswitch_receive_parent(struct iswitch *s, uint16_t id, uint8_t tos,
 		iswitch_finish_event(s, job, now_ns);
 }
 
-/* Do the work that is due at one job. */
+/* Do the work that is due for one job. */
 static inline void
 iswitch_run_job(struct iswitch *s, struct iswitch_job *job, uint64_t now_ns)
 {

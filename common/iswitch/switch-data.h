@@ -71,7 +71,7 @@ iswitch_accepts_segment(struct job *j, struct member *m, uint8_t tos,
 }
 
 /*
- * May the switch answer an unknown source that it is not a member?  The address
+ * May the switch tell an unknown source that it is not a member?  The address
  * may be forged, so the switch answers only rarely, and never with more bytes
  * than the segment had.
  */

@@ -3,9 +3,9 @@
  *
  * This file implements section 3.4 of iSwitch.  The first Join allocates the
  * memory of a job and sets its first iteration.  A child joins its parent
- * before it answers.  A later member must be able to continue at the current
- * iteration of the job.  If it cannot, it first receives the state of another
- * worker (switch-transfer.h).
+ * before it answers the Join.  A later member must be able to continue at the
+ * current iteration of the job.  If it cannot, it first receives the state of
+ * another worker (switch-transfer.h).
  */
 #ifndef INNET_ISWITCH_SWITCH_JOIN_H
 #define INNET_ISWITCH_SWITCH_JOIN_H
@@ -32,7 +32,7 @@ static inline bool iswitch_receive_join(struct iswitch *s,
 
 /*
  * With --members, make the unknown source `from` of segment g a member of job
- * 1.  Returns its reference, or NULL if there is no room.
+ * 1.  Returns the reference of the member, or NULL if there is no room.
  */
 static inline struct iswitch_ref *iswitch_add_implicit_member(struct iswitch *s,
     const union addr *from, const struct seg *g);
@@ -46,8 +46,8 @@ static inline void iswitch_remove_members(struct iswitch *s,
     struct iswitch_job *job);
 
 /*
- * Remove each member that has been silent for the time-out.  Also remove a job
- * that has received no data.
+ * Remove each member that has been silent for longer than the time-out.  Also
+ * remove a job that has received no data.
  */
 static inline void iswitch_evict_silent( struct iswitch *s,
     struct iswitch_job *job, uint64_t now_ns);
@@ -59,7 +59,7 @@ static inline void iswitch_release_if_empty(struct iswitch *s,
 /* Has job j not completed any sum yet? */
 static inline bool iswitch_is_fresh(const struct job *j);
 
-/* Send the parent the membership message that is due. */
+/* If a membership message to the parent is due, send it. */
 static inline void iswitch_send_membership( struct iswitch *s,
     struct iswitch_job *job, uint64_t now_ns);
 
@@ -234,8 +234,8 @@ iswitch_add_implicit_member(struct iswitch *s, const union addr *from,
 }
 
 /*
- * Is crc equal to *have, unless one of them is unknown?  An unknown *have is
- * set to crc.
+ * Does crc match *have?  It does if the two are equal or if one of them is
+ * unknown (0).  If *have is unknown, it is set to crc.
  */
 static inline bool
 iswitch_crc_matches(uint32_t *have, uint32_t crc)
@@ -247,10 +247,10 @@ iswitch_crc_matches(uint32_t *have, uint32_t crc)
 
 /*
  * May a worker continue from iteration join->next?  After a restart of the
- * switch only some workers may have the last result.  Then the job begins with
- * the workers that lack that result.  The other workers must contribute to that
- * iteration again, so they can join only if their Join says that they can do
- * so.
+ * switch, only some of the workers may have the last result.  In that case the
+ * job begins with the workers that lack this result.  The other workers must
+ * contribute to its iteration again, so they can join only if their Join says
+ * that they can do this.
  */
 static inline bool
 iswitch_may_join_at(struct job *j, const struct control_join *join)
@@ -405,7 +405,7 @@ iswitch_is_behind_parent(const struct iswitch_job *job,
 
 /*
  * Put the salt and the epoch that member m needs for authentication tags into
- * its Ack.  t is its next iteration.
+ * its Ack.  t is the next iteration of the member.
  */
 static inline void
 iswitch_put_salt(const struct job *j, struct member *m, int64_t t,
@@ -442,9 +442,9 @@ iswitch_put_group(const struct iswitch *s, struct iswitch_job *job,
 }
 
 /*
- * Put the job's values into an Ack to member id.  id is MEMBERS_NONE for a
- * worker that is refused.  instance says that the worker asks for the instance
- * number of the job.
+ * Put the job's values into an Ack to member id. id is MEMBERS_NONE for a
+ * worker that is refused.  `instance` says that the worker asks for the
+ * instance number of the job.
  */
 static inline void
 iswitch_put_values(const struct iswitch *s, const struct job *j, uint32_t id,
@@ -526,7 +526,10 @@ iswitch_send_membership(struct iswitch *s, struct iswitch_job *job,
 		    len);
 }
 
-/* Do the values of the Join fit the job?  Sets *floats to F. */
+/*
+ * Do the values of the Join fit the job?  Sets *floats to F, the number of
+ * floats in a segment.
+ */
 static inline bool
 iswitch_join_fits(const struct iswitch *s, const struct iswitch_job *job,
     const struct control_join *join, uint32_t *floats)
@@ -550,7 +553,10 @@ iswitch_note_place(const struct job *j, struct member *m,
 	m->can_give_from = m->next - join->again;
 }
 
-/* Enter member id with the address `from`, and replace an earlier process. */
+/*
+ * Enter member id with the address `from`, and replace an earlier process of
+ * the member.
+ */
 static inline enum control_status
 iswitch_enter_member(struct iswitch *s, struct iswitch_job *job, uint32_t id,
     const union addr *from, const struct control_join *join, uint64_t now_ns)
@@ -594,9 +600,9 @@ iswitch_enter_member(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 }
 
 /*
- * Return the member whose process took the number of a worker that joins from
- * `from`, or NULL.  The latest process has the number, because a worker that
- * was killed restarts at another port.
+ * A worker joins from `from`.  If a later process has taken its number, return
+ * the member of that process, otherwise NULL.  The number belongs to the latest
+ * process, because a worker that was killed restarts at another port.
  */
 static inline const struct member *
 iswitch_find_holder(const struct job *j, const union addr *from,
@@ -610,7 +616,7 @@ iswitch_find_holder(const struct job *j, const union addr *from,
 	    NULL;
 }
 
-/* Refuse a Join because member m has the number. */
+/* Refuse a Join because member m uses the number of the worker. */
 static inline void
 iswitch_put_holder(const struct member *m, struct control_ack *a)
 {
@@ -640,7 +646,8 @@ iswitch_join_member(struct iswitch *s, struct iswitch_job *job,
 	*id = members_assign_id(&core->members, join->type, join->worker);
 	if (*id == MEMBERS_NONE)
 		return CONTROL_NO_ROOM;
-	outbox_flush(s->out);	/* earlier posts are for the earlier members */
+	outbox_flush(s->out);	/* the earlier posts are for the earlier members
+				 * only */
 	status = iswitch_enter_member(s, job, *id, from, join, now_ns);
 	if (status != CONTROL_DONE)
 		return status;

@@ -9,11 +9,11 @@
  *
  * A rack of an asynchronous job sends pushes to its parent, as a worker does.
  * A push is one partial sum of every segment.  The rack sends the next push
- * when a STATE says that the parent has all of this one.  Meanwhile
- * contributions fill the next push, which may get more than H contributions.
- * When that push is full, the members wait.  Algorithm 1 of iSwitch has no
- * tiers, so this rule is ours.  The same Probes also request rounds of results
- * that were lost.
+ * when a STATE says that the parent has received all segments of the current
+ * push.  Meanwhile contributions fill the next push, which may get more than H
+ * contributions.  When the next push is full, the members wait.  Algorithm 1 of
+ * iSwitch has no tiers, so this rule is ours.  The Probes of a rack also
+ * request results that were lost.
  */
 #ifndef INNET_ISWITCH_SWITCH_REPAIR_H
 #define INNET_ISWITCH_SWITCH_REPAIR_H
@@ -29,15 +29,15 @@
 #include "common/iswitch/switch.h"
 
 /*
- * Answer a Probe of member id.  The Probe says what the member lacks and how
- * far it has sent.
+ * Answer a Probe of member id.  The Probe says which results the member lacks
+ * and how many of its segments it has sent.
  */
 static inline void iswitch_receive_probe(struct iswitch *s, struct job *j,
     uint32_t id, uint32_t xid, const struct repair_help *h);
 
 /*
  * Check whether segments before segment g of member id were lost, and send a
- * NACK if so.  The last argument is the reason under which g was counted.
+ * NACK if so.  `what` is the reason under which g was counted.
  */
 static inline void iswitch_detect_loss(struct iswitch *s, struct job *j,
     uint32_t id, const struct seg *g, enum job_count what);
@@ -55,7 +55,10 @@ static inline void iswitch_retransmit_resume(struct iswitch_job *job,
 /* Repeat the previous iteration with the parent, which still has it. */
 static inline void iswitch_retransmit_step_back(struct job *j, uint64_t now_ns);
 
-/* Record result g of the parent.  taken says that this is the first copy. */
+/*
+ * Record result g of the parent.  `taken` says that this is the first copy of
+ * the result.
+ */
 static inline void iswitch_retransmit_result(struct job *j, const struct seg *g,
     bool taken, uint64_t now_ns);
 
@@ -73,8 +76,8 @@ static inline void iswitch_finish_event( struct iswitch *s,
 /* implementation */
 
 /*
- * Return the push for which segment i waits: one that was sent to the parent,
- * or the next one to fill.
+ * Return the push for which segment i waits: either a push that was sent to the
+ * parent, or the next push to fill.
  */
 static inline int64_t
 iswitch_push_awaited(const struct job *j, uint32_t i)
@@ -98,7 +101,8 @@ iswitch_push_start(struct job *j, int64_t t, uint64_t now_ns)
 	struct retransmit *m = j->retransmit;
 
 	j->sending = t;
-	j->notify = true;		/* members may have room again */
+	j->notify = true;		/* there may be room for the members
+					 * again */
 	retransmit_start(m, (uint32_t)(t & (SEG_ITERATIONS - 1)), now_ns);
 	for (uint32_t i = 0; i < j->sums.s.segs; i++) {
 		const uint32_t at = sums_at(&j->sums, t, i);
@@ -106,8 +110,8 @@ iswitch_push_start(struct job *j, int64_t t, uint64_t now_ns)
 
 		if (s->state == SUMS_EMPTY || s->iteration < t)
 			continue;
-		if (s->iteration > t) {	/* the parent did not repair losses
-					 * then */
+		if (s->iteration > t) {	/* at that time, the parent did not
+					 * repair losses */
 			m->s[i].flags = RETRANSMIT_HERE;
 			m->here++;
 			retransmit_ready_segment(m, i);
@@ -120,8 +124,8 @@ iswitch_push_start(struct job *j, int64_t t, uint64_t now_ns)
 }
 
 /*
- * Begin again with the push that the parent may lack, after it has accepted
- * this switch.
+ * After the parent has accepted this switch, begin again with the push that the
+ * parent may lack.
  */
 static inline void
 iswitch_push_resume(struct job *j, uint64_t now_ns)
@@ -146,8 +150,8 @@ iswitch_round_is_whole(const struct job *j, int64_t t)
 }
 
 /*
- * Begin the next push if the parent has this one, and find the first round that
- * is missing.
+ * If the parent has received the current push, begin the next push.  Also find
+ * the first round that is missing.
  */
 static inline void
 iswitch_push_advance(struct job *j, uint64_t now_ns)
@@ -211,7 +215,7 @@ iswitch_push_skip_round(struct job *j, uint32_t round, uint64_t now_ns)
 	iswitch_push_advance(j, now_ns);
 }
 
-/* Add the missing segments of the round to Probe h. */
+/* Add the missing results of the first incomplete round to Probe h. */
 static inline void
 iswitch_push_ask_round(struct job *j, struct repair_help *h, uint8_t *room)
 {
@@ -222,7 +226,7 @@ iswitch_push_ask_round(struct job *j, struct repair_help *h, uint8_t *room)
 	}
 }
 
-/* Has segment i of t arrived from member id?  t is an iteration or a push. */
+/* Has segment i of t arrived from member id?  `t` is an iteration or a push. */
 static inline bool
 iswitch_has_part(const void *context, uint32_t id, int64_t t, uint32_t i)
 {
@@ -244,7 +248,7 @@ iswitch_has_part(const void *context, uint32_t id, int64_t t, uint32_t i)
 }
 
 /*
- * With fewer slots than segments: has segment i of t no slot yet?  If the
+ * With fewer slots than segments: does segment i of t have no slot yet?  If the
  * member sent it now, the switch would drop it.
  */
 static inline bool
@@ -350,7 +354,7 @@ iswitch_last_serial(const struct job *j, uint32_t id)
 	    j->serial - (j->sums.s.segs - f->answered);
 }
 
-/* Has the switch sent member id all of t? */
+/* Has the switch sent member id all results of t? */
 static inline bool
 iswitch_has_sent_all(const struct job *j, uint32_t id, int64_t t)
 {
@@ -388,7 +392,10 @@ iswitch_send_state(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 	j->n[st->notice ? JOB_NOTICES : JOB_STATES]++;
 }
 
-/* Return the serial number up to which each result has arrived or is lost. */
+/*
+ * Return the serial number up to which each result has either arrived at the
+ * sender of Probe h or is lost.
+ */
 static inline uint32_t
 iswitch_received_serial(const struct job *j, const struct repair_help *h)
 {
@@ -494,9 +501,9 @@ iswitch_resend_answers(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 /*
  * Member id has sent a Probe for push k, which is before its newest push.
  * Either the member has restarted with lower numbers, or later packets have
- * overtaken the Probe.  A mark decides: a Probe for push k that carries the
- * mark was sent after the switch had made the mark.  If the member has
- * restarted, begin at push k and return true.
+ * overtaken the Probe.  A mark distinguishes the two cases: a Probe for push k
+ * that contains the mark was sent after the switch had made the mark.  If the
+ * member has restarted, begin at push k and return true.
  */
 static inline bool
 iswitch_restarts_pushes(struct job *j, uint32_t id, int64_t k, uint32_t seen)
@@ -546,7 +553,9 @@ iswitch_answer_probe_async(struct iswitch *s, struct job *j, uint32_t id,
 	    asked == m->loss_detect->t ? h->upto : 0, &st);
 }
 
-/* Does a rack have no room for the push that member id probes? */
+/*
+ * Does this rack lack room for the push to which the Probe of member id refers?
+ */
 static inline bool
 iswitch_lacks_room(const struct job *j, uint32_t id,
     const struct repair_help *h)
@@ -672,7 +681,8 @@ iswitch_retransmit_resume(struct iswitch_job *job, uint64_t now_ns)
 		core->retransmit = calloc(1, sizeof(*core->retransmit));
 	if (core->retransmit == NULL || !job_reserve(core, &core->sums.s) ||
 	    !retransmit_init(core->retransmit, core->sums.s.segs, true)) {
-		job_stop_retransmit(core);	/* Helps repair losses then */
+		job_stop_retransmit(core);	/* in this case Helps repair
+						 * losses */
 		return;
 	}
 	retransmit_window(core->retransmit, RETRANSMIT_WINDOW,

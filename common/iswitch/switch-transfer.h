@@ -6,13 +6,14 @@
  * the state of another worker.  It sends Fetches, which the switch relays to a
  * sender.  The sender is the present member with the smallest number that
  * offers its state.  The switch relays the Chunks back.  If a sender is silent,
- * the switch tries the next one, or the parent.  The switch stores the
- * receivers, under its own numbers, but no part of the state.
+ * the switch tries the next one, or the parent.  The switch keeps a list of the
+ * receivers and gives each its own number.  It stores no part of the state.
  *
- * Members may fetch a state.  Workers and racks get a permit to fetch if this
- * switch has refused their Join or has removed them.  With --strict, or if the
- * receiver asks for it, the job halts until the receiver has joined or has been
- * silent for ISWITCH_RECEIVER_NS, but never longer than ISWITCH_HOLD_NS.
+ * Members may always fetch a state.  Other workers and racks need a permit.
+ * They get it if this switch has refused their Join or has removed them.  With
+ * --strict, or if the receiver asks for it, the job halts until the receiver
+ * has joined or has been silent for ISWITCH_RECEIVER_NS, but never longer than
+ * ISWITCH_HOLD_NS.
  */
 #ifndef INNET_ISWITCH_SWITCH_TRANSFER_H
 #define INNET_ISWITCH_SWITCH_TRANSFER_H
@@ -38,8 +39,8 @@ static inline bool iswitch_may_fetch(const struct iswitch_job *job,
     const union addr *at, uint64_t now_ns);
 
 /*
- * Process a Fetch from `at`, or from the parent if `at` is NULL.  Returns a
- * refusal, or CONTROL_DONE if Chunks may follow.
+ * Process a Fetch from `at`, or from the parent if `at` is NULL.  Returns the
+ * status of the refusal, or CONTROL_DONE if Chunks may follow.
  */
 static inline enum control_status iswitch_receive_fetch(struct iswitch *s,
     struct iswitch_job *job, const union addr *at, const struct control *c,
@@ -169,8 +170,9 @@ iswitch_may_send_state(const struct member *m, const union addr *at,
 }
 
 /*
- * Return the member that sends a state to `worker`, or MEMBERS_NONE.  It is the
- * one with the smallest number after `skipped` other members.
+ * Return the member that must send its state to `worker`, or MEMBERS_NONE.  In
+ * the order of member numbers, skip the first `passed` members that may send
+ * their state, and return the next one.
  */
 static inline uint32_t
 iswitch_find_sender(const struct job *j, const union addr *at, uint32_t worker,
@@ -198,7 +200,7 @@ iswitch_find_sender(const struct job *j, const union addr *at, uint32_t worker,
 }
 
 /*
- * Return the sender for receiver a.  If the last sender was silent, choose
+ * Return the sender for receiver `a`.  If the last sender was silent, choose
  * another one.
  */
 static inline uint32_t
@@ -221,7 +223,7 @@ iswitch_next_sender(const struct iswitch_job *job, struct iswitch_receiver *a,
 	return id;
 }
 
-/* Halt the job until receiver a has joined, but only for a limited time. */
+/* Halt the job until receiver `a` has joined, but only for a limited time. */
 static inline void
 iswitch_halt_for(struct iswitch *s, struct iswitch_job *job,
     struct iswitch_receiver *a, uint64_t now_ns)
@@ -234,7 +236,7 @@ iswitch_halt_for(struct iswitch *s, struct iswitch_job *job,
 	iswitch_send_to_members(s, job, CONTROL_HALT);
 }
 
-/* Resume the job if it was halted for receiver a. */
+/* Resume the job if it was halted for receiver `a`. */
 static inline void
 iswitch_end_hold(struct iswitch *s, struct iswitch_job *job,
     struct iswitch_receiver *a)
@@ -249,8 +251,8 @@ iswitch_end_hold(struct iswitch *s, struct iswitch_job *job,
 }
 
 /*
- * Remove receiver a, which has joined or has stopped, and resume the job if it
- * waited for this receiver.
+ * Remove receiver `a`, which has joined or has stopped, and resume the job if
+ * it waited for this receiver.
  */
 static inline void
 iswitch_forget_receiver(struct iswitch *s, struct iswitch_job *job,
@@ -333,7 +335,7 @@ iswitch_receive_fetch(struct iswitch *s, struct iswitch_job *job,
 	return CONTROL_DONE;
 }
 
-/* Is the iteration of the state in chunk k too old to join with? */
+/* Is the state to which chunk k belongs too old to join with? */
 static inline bool
 iswitch_state_is_old(const struct job *j, const struct transfer_chunk *k)
 {

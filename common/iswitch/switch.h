@@ -2,10 +2,10 @@
  * switch.h - an aggregation switch: many jobs behind one address
  *
  * This is the state of --program iswitch, and of the servers that replace the
- * switch (innet-ps --program sync): jobs, the addresses of their members, the
- * messages that it sends, and its deadlines (iSwitch, section 3).  The source
- * address of a packet alone determines its member and its job.  These modules
- * include this file and process the packets:
+ * switch (innet-ps --program sync).  It comprises the jobs, the addresses of
+ * their members, the messages that the switch sends, and its deadlines
+ * (iSwitch, section 3).  The source address of a packet alone determines its
+ * member and its job.  These modules include this file and process the packets:
  *
  * 	switch-join.h		Join, time-outs
  * 	switch-transfer.h	Fetch and Chunk
@@ -18,7 +18,8 @@
  * packets and control messages to iswitch_receive_segment(),
  * iswitch_receive_parent() and iswitch_handle_request().  It calls
  * iswitch_run_deadlines() when iswitch_deadline_ns() has passed, and may flush
- * the outbox at any time.  There is no clock and no socket; times are in ns.
+ * the outbox at any time.  The functions use no clock and no socket: time is an
+ * argument, in ns.
  */
 #ifndef INNET_ISWITCH_SWITCH_H
 #define INNET_ISWITCH_SWITCH_H
@@ -38,8 +39,10 @@
 
 enum {
 	ISWITCH_JOBS_MAX = 1024,
-	/* Silence of the parent after which the switch reports it to the user,
-	 * and silence after which it reports it to workers that join. */
+	/*
+	 * How long the parent must be silent before the switch reports this to
+	 * the user, and before it reports this to workers that join.
+	 */
 	ISWITCH_NO_ANSWER_NS = 2000000000,
 	ISWITCH_ORPHAN_NS = 300000000,
 	ISWITCH_TEXT_BYTES = 96		/* length of the text of a refusal */
@@ -52,16 +55,20 @@ enum iswitch_count {
 	ISWITCH_CONTROL,	/* messages from the parent; the next two count
 				 * bad messages */
 	ISWITCH_BAD_CONTROL, ISWITCH_BAD_MAC,
-	ISWITCH_PARENT_LOST,	/* times that the parent had forgotten this
-				 * switch */
+	ISWITCH_PARENT_LOST,	/* number of times that the parent had forgotten
+				 * this switch */
 	ISWITCH_COUNTS
 };
 
 struct iswitch_conf {
 	struct job_conf job;
-	uint64_t memory_bytes;		/* limit for all jobs; 0: none */
-	uint64_t job_memory_bytes;	/* limit for one job; 0: none */
-	uint32_t floats;		/* F if the first Join of a job has 0 */
+	uint64_t memory_bytes;		/* limit on the memory of all jobs; 0:
+					 * no limit */
+	uint64_t job_memory_bytes;	/* limit on the memory of one job; 0: no
+					 * limit */
+	uint32_t floats;		/* number of floats in a segment if the
+					 * first Join of a job does not give
+					 * it */
 	uint32_t floats_max;
 	uint32_t implicit;		/* number of sources that become members
 					 * of job 1 without a Join */
@@ -69,8 +76,8 @@ struct iswitch_conf {
 					 * limit */
 	uint32_t number;		/* number of this switch, used with its
 					 * parent */
-	union addr parent;		/* address for messages; family 0:
-					 * unknown */
+	union addr parent;		/* address of the parent for messages;
+					 * family 0: unknown */
 	union addr group;		/* multicast group, from place->group */
 	const struct key *key;		/* key of messages to the parent, or
 					 * NULL */
@@ -87,9 +94,10 @@ struct iswitch_conf {
 };
 
 enum {
-	ISWITCH_RECEIVERS = 8,		/* receivers of states in a job at the
-					 * same time */
-	ISWITCH_PERMITS = 16,		/* permits to fetch a state in a job */
+	ISWITCH_RECEIVERS = 8,		/* maximum number of receivers of states
+					 * in a job at the same time */
+	ISWITCH_PERMITS = 16,		/* maximum number of permits to fetch a
+					 * state in a job */
 	ISWITCH_FETCH_TRIES = 8		/* maximum number of Fetches to one
 					 * sender of a state */
 };
@@ -112,8 +120,9 @@ enum {
  */
 struct iswitch_receiver {
 	bool used, is_parent;
-	bool halts_job;			/* until the receiver has joined, but at
-					 * most ISWITCH_HOLD_NS after held_ns */
+	bool halts_job;			/* the job is halted until the receiver
+					 * has joined, but at most
+					 * ISWITCH_HOLD_NS after held_ns */
 	uint64_t held_ns;
 	uint16_t number;		/* the parent's number for the worker,
 					 * or 0 */
@@ -177,8 +186,8 @@ struct iswitch {
 	struct iswitch_conf cf;
 	struct iswitch_job **job;	/* jobs by index */
 	uint32_t jobs;
-	uint32_t backlog_turn;		/* the job that posted queued answers
-					 * last */
+	uint32_t backlog_turn;		/* index of the job for which queued
+					 * answers were posted last */
 	struct hashmap by_id;		/* map from job id to index */
 	struct hashmap by_addr;		/* map from addr_key() to the first
 					 * ref */
@@ -202,12 +211,12 @@ struct iswitch_help_sender {
 	struct job *j;
 };
 
-/* Return the name of counter `what` in reports. */
+/* Return the name that counter `what` has in reports. */
 static inline const char *iswitch_count_name(unsigned what);
 
 /*
- * Initialise the switch.  xid is the number of its first own message
- * (control_first_xid()).  out and rate_limit are borrowed.
+ * Initialise the switch. xid is the number of the first message that the switch
+ * itself sends (control_first_xid()). out and rate_limit are borrowed.
  */
 static inline void iswitch_init(struct iswitch *s,
     const struct iswitch_conf *cf, uint32_t xid, struct outbox *out,
@@ -221,9 +230,8 @@ static inline struct iswitch_job *iswitch_find_job(const struct iswitch *s,
     uint16_t id);
 
 /*
- * Return the job with this id.  A new job is created if there is none.  Returns
- * NULL if there is no room.  If the table is full, a job without members is
- * removed.
+ * Return the job with this id, and create it if there is none.  If the table is
+ * full, remove a job without members first.  Returns NULL if there is no room.
  */
 static inline struct iswitch_job *iswitch_make_job(struct iswitch *s,
     uint16_t id);
@@ -267,7 +275,10 @@ static inline void iswitch_send_action(struct iswitch *s, enum post_to to,
 static inline void iswitch_send_status(struct iswitch *s, const union addr *at,
     uint16_t id, enum control_status status, uint64_t word);
 
-/* Send such an Ack to every member of job j. */
+/*
+ * Send every member of job j an Ack of a Help with a status for the segment
+ * `word`.
+ */
 static inline void iswitch_send_group_status(struct iswitch *s,
     const struct job *j, enum control_status status, uint64_t word);
 
@@ -289,7 +300,7 @@ static inline uint64_t iswitch_job_deadline_ns(const struct iswitch *s,
 /* Return when any job must act next, or UINT64_MAX. */
 static inline uint64_t iswitch_earliest_deadline_ns(const struct iswitch *s);
 
-/* Return a lower bound of the next deadline without looking at the jobs. */
+/* Return a lower bound on the next deadline without looking at the jobs. */
 static inline uint64_t iswitch_deadline_ns(const struct iswitch *s);
 
 /* implementation */

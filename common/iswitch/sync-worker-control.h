@@ -24,7 +24,7 @@ static inline void sync_worker_receive_control(struct sync_worker *l,
     const struct control *c, uint64_t now_ns);
 
 /*
- * Store in *o the packet or run to send next.  Returns false if there is
+ * Store the next packet or run to send in *o.  Returns false if there is
  * nothing to send now or if the worker has ended.
  */
 static inline bool sync_worker_next(struct sync_worker *l, uint64_t now_ns,
@@ -37,12 +37,15 @@ static inline bool sync_worker_next(struct sync_worker *l, uint64_t now_ns,
 static inline void sync_worker_unsent(struct sync_worker *l,
     const struct sync_worker_out *o, uint32_t n);
 
-/* Leave the job: sync_worker_next() then writes the Leave messages. */
+/*
+ * Leave the job.  After this call, sync_worker_next() writes the Leave
+ * messages.
+ */
 static inline void sync_worker_leave(struct sync_worker *l, uint64_t now_ns);
 
 /*
- * Write to `text` why the worker ended, in words that follow the switch's name.
- * Returns text, which may be empty.
+ * Write to `text` the reason why the worker ended, as a phrase that follows the
+ * name of the switch.  Returns `text`, which may be empty.
  */
 static inline const char *sync_worker_why(const struct sync_worker *l,
     char text[SYNC_WORKER_WHY_BYTES]);
@@ -150,7 +153,8 @@ sync_worker_holds(const struct sync_worker *l, uint32_t t)
 }
 
 /*
- * Queue one of our segments, because the switch or a worker behind it lacks it.
+ * Queue one of our segments, because the switch, or a worker behind the switch,
+ * lacks the segment.
  */
 static inline void
 sync_worker_receive_help(struct sync_worker *l, const struct seg *s)
@@ -172,9 +176,9 @@ sync_worker_receive_help(struct sync_worker *l, const struct seg *s)
 }
 
 /*
- * Handle a result, of segment i of t, that is no longer kept.  With fewer slots
- * than segments, if all members must contribute, no worker can be done with t
- * before we are.  In that case we start t again.
+ * Handle the message that the result of segment i of t is no longer kept.  If
+ * there are fewer slots than segments and all members must contribute, no
+ * worker can finish t before we do.  In that case we start t again.
  */
 static inline void
 sync_worker_receive_lost(struct sync_worker *l, uint32_t i, uint64_t now_ns)
@@ -201,7 +205,7 @@ sync_worker_receive_lost(struct sync_worker *l, uint32_t i, uint64_t now_ns)
 	}
 }
 
-/* Act upon what has happened to the membership. */
+/* Act on a change of the membership. */
 static inline void
 sync_worker_apply_news(struct sync_worker *l, enum membership_news news,
     uint64_t now_ns)

@@ -3,18 +3,19 @@
  *
  * This is the worker's side of iSwitch (sections 3.3 and 3.4).  A worker joins
  * a job and sends the segments of a gradient in order of index.  At most one
- * window of them may be sent without a result.  If the switch supports
- * arq/retransmit.h, the worker uses it to recover losses.  Otherwise it
- * requests missing results with Help messages.
+ * window of segments may be sent before their results arrive.  If the switch
+ * supports arq/retransmit.h, the worker uses it to recover losses.  Otherwise
+ * it requests missing results with Help messages.
  *
  * The caller calls sync_worker_set_gradient() when it has the gradient of
  * iteration `t`.  It passes packets from the switch to
  * sync_worker_receive_result() and to sync_worker_receive_control() (in
  * sync-worker-control.h).  It calls sync_worker_next() (in the same file) and
- * sends its output until that function returns false; then it calls the
- * function again at sync_worker_deadline_ns().  It keeps the gradients of t and
- * t - 1, and the results of t and t + 1.  When sync_worker_is_whole() returns
- * true, it takes the result of t and calls sync_worker_advance().
+ * sends the output, until that function returns false.  Then it calls the
+ * function again at the time that sync_worker_deadline_ns() returns.  It keeps
+ * the gradients of t and t - 1, and the results of t and t + 1.  When
+ * sync_worker_is_whole() returns true, it takes the result of t and calls
+ * sync_worker_advance().
  *
  * The functions use no clock and no socket: time is an argument (monotonic, in
  * ns).  The caller owns the vectors.  Iterations are numbered as on the wire,
@@ -43,9 +44,9 @@ enum {
 							 * segments */
 	SYNC_WORKER_HELPS = 16,		/* maximum number of requests after one
 					 * time-out */
-	SYNC_WORKER_ASKS = 256,		/* requests that can be queued */
-	SYNC_WORKER_ANSWERS = 256,	/* answers to Helps that can be
-					 * queued */
+	SYNC_WORKER_ASKS = 256,		/* maximum number of queued requests */
+	SYNC_WORKER_ANSWERS = 256,	/* maximum number of queued answers to
+					 * Helps */
 	SYNC_WORKER_OPEN_NS = 100000000, /* longest time-out before the first
 					    result */
 	SYNC_WORKER_AGAIN_NS = 1000000000, /* time between Joins that refresh
@@ -57,19 +58,21 @@ enum {
 };
 
 struct sync_worker_conf {
-	uint32_t next;			/* first iteration not applied */
-	uint32_t crc;			/* checksum of its weights; 0:
+	uint32_t next;			/* first iteration that is not applied
+					 * yet */
+	uint32_t crc;			/* checksum of the weights; 0:
 					 * unknown */
-	uint32_t window;		/* in segments; 0: adaptive */
-	uint32_t run_bytes;		/* bytes that one system call can
-					 * send */
-	uint64_t buffer_bytes;		/* size of the receive buffer that was
-					 * granted */
+	uint32_t window;		/* fixed window, in segments; 0: the
+					 * window adapts */
+	uint32_t run_bytes;		/* number of bytes that one system call
+					 * can send */
+	uint64_t buffer_bytes;		/* size of the receive buffer that the
+					 * kernel granted */
 };
 
 /*
- * Why the worker has ended.  If it is SYNC_WORKER_GOING, the membership `in`
- * may still have ended.
+ * The reason why the worker has ended.  If the value is SYNC_WORKER_GOING, the
+ * membership `in` may have ended nevertheless.
  */
 enum sync_worker_end {
 	SYNC_WORKER_GOING,
@@ -82,8 +85,8 @@ enum sync_worker_end {
 enum sync_worker_verdict {
 	SYNC_WORKER_TAKE,			/* the caller copies it */
 	SYNC_WORKER_DUPLICATE, SYNC_WORKER_STALE,
-	SYNC_WORKER_AHEAD,			/* of an iteration after t +
-						 * 1 */
+	SYNC_WORKER_AHEAD,			/* the result belongs to an
+						 * iteration after t + 1 */
 	SYNC_WORKER_BAD_INDEX, SYNC_WORKER_BAD_LENGTH, SYNC_WORKER_VERDICTS
 };
 
@@ -100,7 +103,8 @@ enum sync_worker_count {
 struct sync_worker_out {
 	uint32_t iteration, first, count;	/* count is 0 for a message */
 	bool again;			/* the packet has been sent before */
-	bool repaired;			/* from the retransmission queue */
+	bool repaired;			/* the run is from the retransmission
+					 * queue */
 	size_t len;
 	uint8_t message[CONTROL_MAX_BYTES];
 };
@@ -113,15 +117,16 @@ struct sync_worker {
 	uint64_t n[SYNC_WORKER_COUNTS], verdicts[SYNC_WORKER_VERDICTS];
 
 	/* The values of the job. */
-	uint16_t h;			/* number of members, or the most
-					 * contributions seen */
+	uint16_t h;			/* number of members, or largest number
+					 * of contributions seen */
 	uint32_t floats, segs;		/* 0 before the first Join is
 					 * accepted */
 	uint32_t from;			/* first iteration to which we may
-					 * add */
+					 * contribute */
 
 	/*
-	 * The list of members, which is requested to report the missing ones.
+	 * The list of members, which the worker requests so that it can name
+	 * the missing members.
 	 */
 	bool asking;			/* no Ack has arrived yet */
 	uint32_t ask_xid;
@@ -135,13 +140,14 @@ struct sync_worker {
 					 * result */
 	uint32_t seen;			/* newest iteration that any result
 					 * had */
-	uint16_t *given[2];		/* owned; contributions by segment
-					   index, 0 if the result is missing */
+	uint16_t *given[2];		/* owned; by segment index: number of
+					 * contributions, or 0 if the result is
+					 * missing */
 	uint32_t got[2];
 	uint16_t most[2], least[2];	/* largest and smallest number of
 					 * contributions to any segment */
 	bool have[2];			/* does the caller have the gradient of
-					 * t, of t - 1? */
+					 * this iteration, t or t - 1? */
 	uint32_t oldest;		/* all segments before this one have a
 					 * result */
 
@@ -152,20 +158,21 @@ struct sync_worker {
 					 * order of index */
 	uint32_t skipped;		/* number of segments skipped because
 					 * they were not needed */
-	uint32_t flight;		/* segments sent that have no result
-					 * yet */
-	uint32_t spare;			/* segments added to the window after a
-					 * stall */
+	uint32_t flight;		/* number of segments sent that have no
+					 * result yet */
+	uint32_t spare;			/* number of segments added to the
+					 * window after a stall */
 	uint32_t window, slow, grown;
 	uint64_t timer_ns, progress_ns, sampled_ns;
 	uint64_t first_ns;		/* when the first segment of t was sent,
 					 * or 0 */
 
-	uint64_t answer[SYNC_WORKER_ANSWERS];	/* queue of Seg words to
-						 * request */
+	uint64_t answer[SYNC_WORKER_ANSWERS];	/* queue of the Seg words of
+						 * segments to send again, which
+						 * Helps requested */
 	uint32_t answers, answered;
-	uint32_t ask[SYNC_WORKER_ASKS];	/* queue of segment indices to send
-					 * again */
+	uint32_t ask[SYNC_WORKER_ASKS];	/* queue of the indices of results to
+					 * request */
 	uint32_t asks, asked;
 	bool repairs;			/* both sides use `retransmit` instead
 					   of Help */
@@ -174,7 +181,7 @@ struct sync_worker {
 	bool asks_on;			/* each requested result that arrives
 					   triggers more requests */
 	uint32_t ask_from;		/* segment index of the next request */
-	/* for a server, whose vectors arrive whole */
+	/* used if the switch is a server, whose vectors arrive whole */
 	struct loss_timer loss_timer;
 };
 
@@ -186,13 +193,15 @@ static inline void sync_worker_init(struct sync_worker *l,
 /* Free the memory of l. */
 static inline void sync_worker_free(struct sync_worker *l);
 
-/* Record that the caller has the gradient of its iteration. */
+/*
+ * Record that the caller has the gradient of iteration sync_worker_iteration().
+ */
 static inline void sync_worker_set_gradient(struct sync_worker *l,
     uint64_t now_ns);
 
 /*
- * Process segment g, which arrived from the switch.  If this returns
- * SYNC_WORKER_TAKE, the caller copies the floats of g to their place in the
+ * Process segment s, which arrived from the switch.  If this function returns
+ * SYNC_WORKER_TAKE, the caller copies the floats of s to their place in the
  * result of their iteration, t or t + 1.
  */
 static inline enum sync_worker_verdict sync_worker_receive_result(
@@ -219,10 +228,13 @@ static inline void sync_worker_advance(struct sync_worker *l, uint64_t now_ns);
  */
 static inline uint64_t sync_worker_deadline_ns(const struct sync_worker *l);
 
-/* Return the iteration of the caller. */
+/*
+ * Return the iteration at which the caller is: t, or t + 1 while the worker
+ * contributes to t again.
+ */
 static inline uint32_t sync_worker_iteration(const struct sync_worker *l);
 
-/* Tell whether the worker has not ended yet. */
+/* Tell whether the worker is still running. */
 static inline bool sync_worker_is_going(const struct sync_worker *l);
 
 /* Tell whether results from the network are outstanding. */
@@ -299,8 +311,8 @@ sync_worker_is_whole(const struct sync_worker *l)
 }
 
 /*
- * Tell whether the worker may not contribute to t and therefore only fetches
- * its results.
+ * Tell whether the worker only fetches the results of t, because it may not
+ * contribute to t.
  */
 static inline bool
 sync_worker_fetches(const struct sync_worker *l)
@@ -357,7 +369,7 @@ sync_worker_window_first(const struct sync_worker *l)
 
 /*
  * Grow the window because a result arrived.  As in TCP, it grows by one segment
- * up to `slow`, and slowly after that.
+ * for each result up to `slow`, and more slowly above `slow`.
  */
 static inline void
 sync_worker_widen_window(struct sync_worker *l)
@@ -433,9 +445,9 @@ sync_worker_find_missing(struct sync_worker *l, uint32_t i)
 }
 
 /*
- * Tell whether the result of segment i of t is missing.  With fewer slots than
- * segments the switch may no longer keep that result.  While other results of t
- * are outstanding, it may send this answer to an old request.
+ * Tell whether the result of segment i of t is missing.  If the switch reports
+ * that a result is no longer kept but the worker has it, the report only
+ * answers an old request.
  */
 static inline bool
 sync_worker_lacks(const struct sync_worker *l, uint32_t i)
@@ -443,7 +455,7 @@ sync_worker_lacks(const struct sync_worker *l, uint32_t i)
 	return i >= l->segs || l->given[l->t & 1][i] == 0;
 }
 
-/* Queue requests for the next missing results of t, `most` at most. */
+/* Queue requests for at most `most` of the next missing results of t. */
 static inline void
 sync_worker_queue_missing(struct sync_worker *l, uint32_t most)
 {
@@ -470,7 +482,7 @@ sync_worker_contributions(const struct sync_worker *l, uint32_t i)
 	return l->given[l->t & 1][i];
 }
 
-/* Forget what was sent and received for t, because t starts again. */
+/* Forget which segments of t were sent and received, because t starts again. */
 static inline void
 sync_worker_clear_iteration(struct sync_worker *l)
 {
@@ -520,8 +532,8 @@ sync_worker_advance(struct sync_worker *l, uint64_t now_ns)
 	sync_worker_clear_iteration(l);
 	l->t = seg_step(l->t, 1);
 	if (!sync_worker_fetches(l))
-		l->from = l->t;		/* stay near t, because iterations
-					 * wrap */
+		l->from = l->t;		/* keep `from` near t, because iteration
+					 * numbers wrap */
 	l->have[l->t & 1] = false;	/* the gradient of t - 1 stays */
 	sync_worker_start_repair(l, now_ns);
 	sync_worker_note_progress(l, now_ns);
@@ -529,8 +541,9 @@ sync_worker_advance(struct sync_worker *l, uint64_t now_ns)
 
 /*
  * Request the oldest missing results, because nothing has arrived for too long.
- * From the second time-out in a row on, request only one result, because then
- * the other members are late and no packet is lost.
+ * From the second time-out in a row on, request only one result, because such a
+ * long wait means that the other members are late, and not that a packet was
+ * lost.
  */
 static inline void
 sync_worker_expire_timer(struct sync_worker *l, uint64_t now_ns)
@@ -552,8 +565,8 @@ sync_worker_expire_timer(struct sync_worker *l, uint64_t now_ns)
 }
 
 /*
- * Request the list of members from the switch, so that the missing ones can be
- * named.
+ * Request the list of members from the switch, so that the worker can name the
+ * missing members.
  */
 static inline void
 sync_worker_ask_members(struct sync_worker *l, uint64_t now_ns)
@@ -627,8 +640,8 @@ sync_worker_count_result(struct sync_worker *l, uint32_t index, uint64_t now_ns)
 	if (l->asks_on && l->sent_ns[index] == 0)
 		sync_worker_queue_missing(l, 2); /* continue the requests */
 	/*
-	 * A whole vector gives only one sample, because more samples of it
-	 * would outweigh those of other vectors.
+	 * A whole vector gives only one sample, because more samples of one
+	 * vector would outweigh those of other vectors.
 	 */
 	if (l->sent_ns[index] != 0 && l->sampled_ns != now_ns &&
 	    (!l->in.whole || l->sampled_ns == 0)) {
@@ -651,8 +664,9 @@ sync_worker_repair_result(
 }
 
 /*
- * Report a repeated result to the retransmission queue.  With few slots, a
- * restarted switch now has a slot for another segment that it lacks.
+ * Report a repeated result to the retransmission queue.  If there are fewer
+ * slots than segments, it means that a restarted switch now has a slot for
+ * another segment that it lacks.
  */
 static inline void
 sync_worker_repair_duplicate(struct sync_worker *l, uint32_t index,
@@ -719,7 +733,7 @@ sync_worker_check_result(
 
 /*
  * Contribute to the previous iteration again, because the switch was restarted
- * and other workers lack its result.  Then continue.
+ * and other workers lack the result of that iteration.  Then continue.
  */
 static inline void
 sync_worker_go_back(struct sync_worker *l, uint64_t now_ns)
@@ -755,8 +769,8 @@ sync_worker_receive_result(
 
 	/*
 	 * Ignore the result, because the switch has removed us.  A late result
-	 * must not take us past the iteration in our Join, because the job may
-	 * begin there.
+	 * must not advance us past the iteration in our Join, because the job
+	 * may begin at that iteration.
 	 */
 	if (l->segs > 0 && !l->in.joined) {
 		l->verdicts[SYNC_WORKER_STALE]++;
