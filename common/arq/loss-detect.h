@@ -3,15 +3,15 @@
  *
  * A switch reports missing segments of a member in two messages: in a NACK, as
  * soon as later segments have arrived, and in a STATE, which answers a Probe.
- * The switch has no timers.  A segment that was only overtaken is not lost.  As
- * in RFC 9002, a missing segment counts as lost when a segment `slack` or more
- * places after it has arrived (the packet threshold).  The slack grows if a
- * requested segment arrives twice.
+ * The switch has no timers.  A segment that others have merely overtaken is not
+ * lost.  As in RFC 9002, a missing segment counts as lost once a segment that
+ * is at least `slack` places later has arrived (the packet threshold).  The
+ * slack grows if a requested segment arrives twice.
  *
- * t is an iteration, or the push of an asynchronous member.  The caller stores
- * the segments that have arrived, and passes a struct loss_detect_view.  The
- * functions use no clock and no socket.  The caller frees a struct loss_detect
- * with free().
+ * `t` is an iteration, or the push of an asynchronous member.  The caller
+ * records which segments have arrived, and gives access to this record with a
+ * struct loss_detect_view.  The functions use no clock and no socket.  The
+ * caller frees a struct loss_detect with free().
  */
 #ifndef INNET_ARQ_LOSS_DETECT_H
 #define INNET_ARQ_LOSS_DETECT_H
@@ -35,15 +35,15 @@ struct loss_detect {
 	int64_t t;			/* iteration of the newest segment */
 	int64_t high;			/* highest index received in t; -1:
 					 * none */
-	uint32_t from;			/* earlier segments were reported in a
-					 * NACK */
+	uint32_t from;			/* missing segments before this index
+					 * were reported in a NACK */
 	uint32_t since;			/* number of segments since the last
 					 * NACK */
 	uint32_t slack;			/* number of places by which a segment
 					 * may be overtaken before it counts as
 					 * lost */
-	uint32_t last;			/* newest segment of t that was not
-					 * requested */
+	uint32_t last;			/* newest segment of t that arrived
+					 * without a request */
 	uint32_t mark;			/* mark of the last Probe */
 	uint32_t xid;			/* xid of the last Probe */
 	bool marked;			/* a Probe has arrived */
@@ -77,7 +77,10 @@ struct loss_detect_view {
 	    uint32_t i);
 };
 
-/* Return the bytes of a struct loss_detect for vectors of `segs` segments. */
+/*
+ * Return the size of a struct loss_detect, in bytes, for vectors of `segs`
+ * segments.
+ */
 static inline uint64_t loss_detect_bytes(uint32_t segs);
 
 /*
@@ -95,8 +98,9 @@ static inline bool loss_detect_has(const struct loss_detect_view *v, int64_t t,
     uint32_t i);
 
 /*
- * List the segments of [from, upto) of t that are missing and have a slot, in a
- * bitmap at room.  The listed segments then count as requested.
+ * List the segments of t in [from, upto) that are missing and have a slot.  The
+ * list is a bitmap at `room`.  After this, the listed segments count as
+ * requested.
  */
 static inline struct repair_bitmap loss_detect_list_lacking(struct loss_detect
     *g, const struct loss_detect_view *v, int64_t t, uint32_t from, uint32_t
@@ -116,7 +120,7 @@ static inline bool loss_detect_receive(struct loss_detect *g, const struct
 static inline void loss_detect_duplicate(struct loss_detect *g, int64_t t,
     uint32_t i);
 
-/* Count a Probe with this xid and mark.  Returns false if it is an old one. */
+/* Count a Probe with this xid and mark.  Returns false if the Probe is old. */
 static inline bool loss_detect_receive_probe(struct loss_detect *g, uint32_t
     xid, uint32_t mark);
 

@@ -12,8 +12,8 @@
  * counted as a pause, the next wait would double.  If late segments did not
  * count, a slow sender would receive requests for ever.  So after a request,
  * the longest pause grows only by the time since that request.  After a loss
- * this is one round trip.  After a late segment it is enough to make the next
- * wait longer than this pause.
+ * this time is one round trip.  After a late segment this time is long enough
+ * to make the next wait longer than the pause.
  *
  * The functions read no clock: time is an argument, in ns.
  */
@@ -39,7 +39,7 @@ struct loss_timer {
 					 * segment */
 };
 
-/* Return how long to wait after `times` requests without an answer. */
+/* Return how long to wait, in ns, after `times` requests without an answer. */
 static inline uint64_t
 loss_timer_ns(const struct loss_timer *p, unsigned times)
 {

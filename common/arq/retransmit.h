@@ -7,15 +7,17 @@
  *
  * A segment is sent again only if a STATE or a NACK of the other side reports
  * it as missing although segments that were sent later have arrived.  A
- * time-out causes a Probe, and never sends data again.  A Probe asks for the
- * state of the other side.  It is sent when there is a gap in the results, at
- * the end of a vector while the network loses packets, and after a silence.
+ * time-out only causes a Probe.  It never causes data to be sent again.  A
+ * Probe asks for the state of the other side.  It is sent when there is a gap
+ * in the results, at the end of a vector while the network loses packets, and
+ * after a silence.
  *
  * The caller sends the runs that retransmit_next_run() returns.  If that
- * function returns 0, it calls retransmit_probe_is_due(), and fills and sends a
- * Probe if the result is true.  It reports received packets to
- * retransmit_take(), retransmit_duplicate() and retransmit_receive().  The
- * queue contains one iteration at a time, which retransmit_start() sets.
+ * function returns 0, the caller calls retransmit_probe_is_due().  If this
+ * returns true, the caller fills and sends a Probe.  The caller reports
+ * received packets to retransmit_take(), retransmit_duplicate() and
+ * retransmit_receive().  The queue contains one iteration at a time, which
+ * retransmit_start() sets.
  *
  * The functions read no clock: time is an argument (monotonic, in ns).
  * retransmit_free() frees the memory.  The queue and the Probes are in one file
@@ -45,9 +47,9 @@ enum {
 					   wanted Probe no longer waits for the
 					   answer to the last Probe */
 	RETRANSMIT_WINDOW = 1024,	/* default window, in segments */
-	RETRANSMIT_ORDER = 8,		/* largest order_slack */
-	RETRANSMIT_LOST = 16,		/* losses after which the queue may be
-					 * short */
+	RETRANSMIT_ORDER = 8,		/* largest value of order_slack */
+	RETRANSMIT_LOST = 16,		/* minimum number of losses that can
+					 * indicate a short queue */
 	RETRANSMIT_FIRST_NS = 20000000, /* time-out before the first sample */
 	RETRANSMIT_GRAIN_NS = 100000,	/* delay with which a sleeping process
 					 * wakes up */
@@ -57,9 +59,10 @@ enum {
 };
 
 /*
- * The variation counts once, and not 4 times as in RFC 6298.  An unnecessary
- * Probe costs one packet.  With 4 times, half of the time of a round with
- * losses was this wait on hosts that wake up late.
+ * The time-out adds the variation once, and not 4 times as in RFC 6298, because
+ * an unnecessary Probe costs only one packet.  With 4 times the variation,
+ * hosts that wake up late spent half of a round with losses waiting for this
+ * time-out.
  */
 static const struct rtt_limits retransmit_rtt = {
 	.first_ns = RETRANSMIT_FIRST_NS, .ceiling_ns = RETRANSMIT_CEILING_NS,
@@ -69,15 +72,17 @@ static const struct rtt_limits retransmit_rtt = {
 enum retransmit_flag {
 	RETRANSMIT_HERE = 1,		/* the result of the segment has
 					 * arrived */
-	RETRANSMIT_IN_FLIGHT = 2,	/* sent, and neither arrived nor lost */
-	RETRANSMIT_AGAIN = 4,		/* must be sent again */
-	RETRANSMIT_QUEUED = 8		/* is in the ring `again`, with or
-					 * without RETRANSMIT_AGAIN */
+	RETRANSMIT_IN_FLIGHT = 2,	/* the segment was sent, and has neither
+					 * arrived nor been lost */
+	RETRANSMIT_AGAIN = 4,		/* the segment must be sent again */
+	RETRANSMIT_QUEUED = 8		/* the segment is in the ring `again`,
+					 * with or without RETRANSMIT_AGAIN */
 };
 
 struct retransmit_segment {
 	uint64_t at_ns;			/* when the segment was last sent */
-	uint32_t serial;		/* its mark when it was last sent */
+	uint32_t serial;		/* mark of the segment when it was last
+					 * sent */
 	uint32_t asked;			/* number of the Probe that requested
 					   its result; 0: none */
 	uint32_t after;			/* number of the last Probe that was
@@ -90,8 +95,8 @@ struct retransmit_segment {
 
 struct retransmit_probed {
 	uint32_t xid;
-	uint32_t round;			/* asynchronous: the round that it
-					 * requests */
+	uint32_t round;			/* asynchronous: the round that the
+					 * Probe requests */
 	uint32_t came;			/* number of requested results that
 					 * arrived */
 	uint64_t at_ns;			/* when the Probe was sent */
@@ -127,8 +132,8 @@ struct retransmit {
 	bool unbound;			/* results arrive only after the last
 					   segment is sent */
 	uint32_t span;			/* number of slots of the other side,
-					   from the first segment without a
-					   result on; 0: no limit */
+					 * counted from the first segment
+					 * without a result; 0: no limit */
 	uint64_t n[RETRANSMIT_COUNTS];
 
 	/* state of this iteration */
@@ -147,10 +152,12 @@ struct retransmit {
 					 * result */
 	uint32_t flight;		/* number of segments with
 					 * RETRANSMIT_IN_FLIGHT */
-	uint32_t last, last_round;	/* newest result that was not requested;
-					   its round */
-	uint32_t highest, gap_from;	/* highest index of results, to find
-					 * gaps; start of the gap */
+	uint32_t last, last_round;	/* index of the newest result that was
+					 * not requested; round of that
+					 * result */
+	uint32_t highest, gap_from;	/* highest index of a result that
+					 * arrived, used to find gaps; start of
+					 * the gap */
 	uint32_t round;			/* asynchronous: the round that is
 					 * expected */
 	bool lost_any;			/* a packet was lost in this
@@ -171,8 +178,8 @@ struct retransmit {
 	struct retransmit_probed probed[RETRANSMIT_PROBES];
 	bool asks;			/* a Probe has no answer yet */
 	bool wants;			/* a Probe must be sent at want_ns */
-	uint32_t moved;			/* segments sent and received since the
-					   last Probe */
+	uint32_t moved;			/* number of segments sent and received
+					 * since the last Probe */
 	uint64_t want_ns, news_ns, progress_ns, probed_ns, cut_ns;
 	struct rtt rtt;
 	uint64_t last_rtt_ns, least_rtt_ns;	/* 0 if there is no sample */
@@ -182,35 +189,35 @@ struct retransmit {
 	uint32_t allowed;		/* limit of `flight` */
 	uint32_t asking;		/* number of results that a Probe may
 					 * request */
-	uint32_t lost, there;		/* segments lost and segments arrived
-					   since `allowed` changed */
+	uint32_t lost, there;		/* number of segments lost, and number
+					 * arrived, since `allowed` changed */
 	uint32_t lossy;			/* number of further iterations that end
 					   with a Probe */
 	uint32_t order_slack;		/* how long to wait for a late packet,
 					   in eighths of a round trip time */
-	uint32_t clean;			/* number of STATEs in a row without new
-					 * dups */
-	uint16_t dups;			/* value of dups in the last STATE */
+	uint32_t clean;			/* number of STATEs in a row that report
+					 * no new repeated segments */
+	uint16_t dups;			/* value of `dups` in the last STATE */
 };
 
-/* Free the memory of m and clear it. */
+/* Free the memory of m, and clear m. */
 static inline void retransmit_free(struct retransmit *m);
 
 /*
- * Prepare m for vectors of `segs` segments.  Its counters continue.  ordered:
- * segments become ready one by one (retransmit_ready_segment); otherwise all
- * become ready at once (retransmit_ready_all).  Returns false if there is no
- * memory.
+ * Prepare m for vectors of `segs` segments.  The counters of m keep their
+ * values.  If `ordered` is set, segments become ready one by one
+ * (retransmit_ready_segment()).  Otherwise all segments become ready at once
+ * (retransmit_ready_all()).  Returns false if there is no memory.
  */
 static inline bool retransmit_init(struct retransmit *m, uint32_t segs,
     bool ordered);
 
-/* Return the bytes of memory for vectors of `segs` segments. */
+/* Return the number of bytes of memory for vectors of `segs` segments. */
 static inline uint64_t retransmit_bytes(uint32_t segs);
 
 /*
- * Set the first and the largest window: the number of segments without a
- * result.
+ * Set the first window and the largest window.  A window is the maximum number
+ * of segments that were sent and have no result.
  */
 static inline void retransmit_window(struct retransmit *m, uint32_t first,
     uint32_t most);
@@ -232,15 +239,15 @@ static inline void retransmit_ready_all(struct retransmit *m);
 static inline void retransmit_ready_segment(struct retransmit *m, uint32_t i);
 
 /*
- * Expect all results, even if our segments have not been sent.  soon: request
- * them at once.
+ * Expect all results, even if our segments have not been sent.  If `soon` is
+ * set, request them at once.
  */
 static inline void retransmit_expect(struct retransmit *m, bool soon);
 
 /*
- * Get a run of segments that may be sent now.  It begins at *first and has at
- * most `most` segments.  Returns their number, or 0 if there are none.  *again
- * is set if they were sent before.
+ * Get a run of segments that may be sent now.  The run begins at *first and has
+ * at most `most` segments.  Returns the length of the run, or 0 if there is
+ * none.  *again is set if its segments were sent before.
  */
 static inline uint32_t retransmit_next_run(struct retransmit *m, uint32_t most,
     uint32_t *first, bool *again, uint64_t now_ns);
@@ -260,8 +267,8 @@ static inline void retransmit_take(struct retransmit *m, uint32_t i,
     uint64_t now_ns);
 
 /*
- * Count the result of segment i of an asynchronous round.  early: an earlier
- * result of this segment is missing.
+ * Count the result of segment i of an asynchronous round.  `early` says that an
+ * earlier result of this segment is missing.
  */
 static inline void retransmit_take_round(struct retransmit *m, uint32_t i,
     uint32_t round, bool early, uint64_t now_ns);
@@ -283,21 +290,21 @@ static inline bool retransmit_take_back(struct retransmit *m, uint32_t i,
 static inline bool retransmit_is_whole(const struct retransmit *m);
 
 /*
- * Request a Probe because results are missing.  First wait for results that may
- * only be reordered.
+ * Request a Probe, because results are missing.  The Probe is delayed, because
+ * these results may only be reordered.
  */
 static inline void retransmit_want_probe(struct retransmit *m, uint64_t now_ns);
 
 /*
  * Tell whether a Probe must be sent now.  If so, the caller calls
- * retransmit_fill_probe().  Call this when retransmit_next_run() has returned
- * 0.
+ * retransmit_fill_probe().  Call this function when retransmit_next_run() has
+ * returned 0.
  */
 static inline bool retransmit_probe_is_due(struct retransmit *m,
     uint64_t now_ns);
 
 /*
- * Write the Probe to *h, with its bitmap at room.  If the other side answers
+ * Write the Probe to *h, with its bitmap at `room`.  If the other side answers
  * only with STATEs (m->acks), the caller must add the results that the Probe
  * requests.
  */
@@ -307,16 +314,16 @@ static inline void retransmit_fill_probe(struct retransmit *m, uint32_t xid,
 /*
  * Add the result of segment i of this asynchronous round to the Probe that was
  * just filled, unless an unanswered Probe already requests it.  Returns false
- * if the bitmap has no room for it.
+ * if the bitmap has no room for the result.
  */
 static inline bool retransmit_ask_round(struct retransmit *m,
     struct repair_help *h, uint8_t *room, uint32_t i);
 
 /*
- * Process c if it is a STATE or a NACK.  xid is the xid of c in our own count.
- * Returns false for other messages.  *behind is set if the other side was
- * restarted and is at the iteration before ours.  It then lacks our segments of
- * that iteration.
+ * Process c if it is a STATE or a NACK.  `xid` is the xid of c in our own
+ * count.  Returns false for other messages.  *behind is set if the other side
+ * was restarted and is at the iteration before ours.  In that case the other
+ * side lacks our segments of that iteration.
  */
 static inline bool retransmit_receive(struct retransmit *m,
     const struct control *c, uint32_t xid, bool *behind, uint64_t now_ns);
@@ -563,9 +570,9 @@ retransmit_pick_next(struct retransmit *m)
  * Tell whether one more segment may be sent before its result arrives.  All
  * segments may be sent for a push, and for a vector that is answered as a
  * whole.  A rack may also send all its segments, because its members limit how
- * many segments it can have.  Racks send in different orders.  If each waited
- * for the results of the segments that it has sent, two racks might never have
- * sent the same segment.
+ * many segments it can have.  Racks send in different orders.  If each rack
+ * waited for the results of the segments that it has sent, two racks might
+ * never send the same segment.
  */
 static inline bool
 retransmit_may_send_ahead(const struct retransmit *m)
@@ -703,9 +710,10 @@ retransmit_duplicate(struct retransmit *m, uint32_t i)
 }
 
 /*
- * Process the list b of segments that the other side lacks.  Those that were
- * sent up to the mark `floor` and up to the time by_ns are lost.  Later ones
- * may be on their way, so another Probe asks for them.
+ * Process the list b of segments that the other side lacks.  Listed segments
+ * that were sent up to the mark `floor` and up to the time by_ns are lost.
+ * Segments that were sent later may still be on their way, so another Probe
+ * asks about them.
  */
 static inline void
 retransmit_receive_lacks(struct retransmit *m, const struct repair_bitmap *b,
@@ -867,8 +875,8 @@ retransmit_update_path(struct retransmit *m, const struct repair_state *st,
 }
 
 /*
- * Tell whether results are missing that should have arrived already.  owed:
- * some results are outstanding.
+ * Tell whether results that should have arrived already are missing.  `owed`
+ * says that some results are outstanding.
  */
 static inline bool
 retransmit_lacks_results(
@@ -920,7 +928,7 @@ retransmit_apply_state(struct retransmit *m, const struct repair_state *st,
 	retransmit_receive_lacks(m, &st->lacks, st->seen,
 	    p->at_ns - m->order_slack * m->rtt.srtt_ns / 8, now_ns);
 	if (st->notice && !st->whole)
-		m->lost = 0;	/* the job was not open then */
+		m->lost = 0;	/* the job was not open at that time */
 	retransmit_adjust_allowed(m);
 	if (!m->acks)
 		retransmit_check_results(m, st, p, now_ns);
@@ -929,8 +937,8 @@ retransmit_apply_state(struct retransmit *m, const struct repair_state *st,
 
 /*
  * Process a STATE, which answers the Probe with this xid.  Returns true if the
- * other side is at the iteration before ours and lacks its segments, because it
- * was restarted.
+ * other side is at the iteration before ours and lacks our segments of that
+ * iteration, because it was restarted.
  */
 static inline bool
 retransmit_receive_state(struct retransmit *m, uint32_t xid,

@@ -36,7 +36,8 @@ static const struct rtt_limits rtt_usual = { .first_ns = 20000000,
 
 struct rtt {
 	uint64_t srtt_ns, var_ns;	/* 0 before the first sample */
-	uint64_t base_ns;		/* the time-out, not doubled; 0: none */
+	uint64_t base_ns;		/* the time-out without doubling; 0: no
+					 * sample yet */
 	unsigned doubled;		/* number of expiries since the last
 					 * answer */
 };
@@ -85,8 +86,9 @@ rtt_expire(struct rtt *r, const struct rtt_limits *l)
 
 /*
  * End the doubling, because an answer has arrived.  Before the first sample the
- * doubling is kept, because the first time-out may be too short.  Otherwise
- * every packet would be sent twice, and there would never be a sample (Karn).
+ * doubling is kept, because the first time-out may be too short.  If the
+ * doubling ended, every packet would be sent twice, and there would never be a
+ * sample (Karn's rule).
  */
 static inline void
 rtt_restore(struct rtt *r)
