@@ -37,7 +37,7 @@ enum {
 struct channel_client {
 	const struct key *key;		/* borrowed; base key of the MACs, or
 					 * NULL */
-	bool commands;			/* key is the key of commands */
+	bool commands;			/* `key` is the key of commands */
 	bool needs_cookie;		/* the server requires cookies */
 	bool any;			/* accept challenges of another run,
 					   because a trace is replayed */
@@ -58,18 +58,20 @@ struct channel_client {
 
 /* The kinds of messages from the server's address. */
 enum channel_client_news {
-	CHANNEL_CLIENT_GOOD,	   /* from the server, and new */
+	CHANNEL_CLIENT_GOOD,	   /* the message is from the server, and is
+				    * new */
 	CHANNEL_CLIENT_CHALLENGED, /* a challenge: send the request again with
 				    * the same xid */
-	CHANNEL_CLIENT_HINT,	   /* BAD_MAC or NOT_MEMBER without proof */
-	CHANNEL_CLIENT_BAD,	   /* from another sender, or made with another
-				    * key */
+	CHANNEL_CLIENT_HINT,	   /* a BAD_MAC or NOT_MEMBER that is not
+				    * authenticated */
+	CHANNEL_CLIENT_BAD,	   /* the message is from another sender, or was
+				    * made with another key */
 	CHANNEL_CLIENT_OLD	   /* a replayed message, or a late challenge */
 };
 
 /*
- * Open a channel with a key or NULL.  needs_cookie: the server is on another
- * machine, or there is a key.
+ * Open a channel.  `key` may be NULL.  `needs_cookie` says that the server is
+ * on another machine or that there is a key.
  */
 static inline void channel_client_open(struct channel_client *ch, const struct
     key *key, bool needs_cookie, const uint8_t nonce[COOKIE_NONCE_BYTES]);
@@ -79,13 +81,16 @@ static inline bool channel_client_has_cookie(const struct channel_client *ch);
 
 /*
  * Append the cookie, and the MAC if there is a key, to the request of len bytes
- * at msg.  It must have room for CHANNEL_CLIENT_PAD_BYTES and
- * CHANNEL_CLIENT_MORE_BYTES more.  Returns the new length.
+ * at msg.  The buffer must have room for CHANNEL_CLIENT_PAD_BYTES +
+ * CHANNEL_CLIENT_MORE_BYTES more bytes.  Returns the new length.
  */
 static inline size_t channel_client_protect(struct channel_client *ch, uint8_t
     *msg, size_t len);
 
-/* Use this cookie of the server from now on.  The counters start again. */
+/*
+ * Use this cookie of the server from now on.  The counters of the channel start
+ * again.
+ */
 static inline void channel_client_adopt_cookie( struct channel_client *ch, const
     uint8_t cookie[COOKIE_BYTES]);
 
@@ -231,7 +236,10 @@ channel_client_is_hint(const struct channel_client *ch, const struct control *c)
 	    memcmp(c->cookie, ch->cookie, COOKIE_BYTES) == 0);
 }
 
-/* Is the MAC of a message correct under the key, or under the other key? */
+/*
+ * Is the MAC of a message correct under the key or, while the key changes,
+ * under the other key?
+ */
 static inline bool
 channel_client_mac_good(struct channel_client *ch, const uint8_t *msg,
     size_t len)

@@ -2,17 +2,18 @@
  * channel-server.h - a server's channels to its clients
  *
  * A channel belongs to an address and a port.  A client opens it with a cookie
- * that this server made (cookie.h).  The channel then contains the key of its
- * MACs (mac.h), the last counter in each direction, and the xid and Ack of the
- * last request.  So the server can answer a repeated request without executing
- * it again (innet-wire(5)).  If no cookie is needed, a channel contains only
- * the xid and the Ack.  A channel also contains the text that its client reads
- * page by page.
+ * that this server made (cookie.h).  After that, the channel contains the key
+ * of its MACs (mac.h), the last counter in each direction, and the xid and Ack
+ * of the last request.  So the server can answer a repeated request without
+ * executing it again (innet-wire(5)).  If no cookie is needed, a channel
+ * contains only the xid and the Ack.  A channel also contains the text that its
+ * client reads page by page.
  *
  * Channels of members are kept.  At most CHANNEL_SERVER_OTHERS other channels
- * are kept.  To make room for a new one, the least recently used one is closed;
- * after that, cookies as old as its cookie cannot open a channel.  Rows may
- * move in memory when a row is added.  channel_server_free() frees the memory.
+ * are kept.  To make room for a new channel, the server closes the least
+ * recently used one.  After that, only cookies that are newer than the cookie
+ * of the closed channel can open a channel.  Rows may move in memory when a row
+ * is added.  channel_server_free() frees the memory.
  */
 #ifndef INNET_AUTH_CHANNEL_SERVER_H
 #define INNET_AUTH_CHANNEL_SERVER_H
@@ -32,11 +33,11 @@
 
 enum {
 	CHANNEL_SERVER_OTHERS = 1024, CHANNEL_SERVER_MOST = 1 << 23,
-	CHANNEL_SERVER_TEXT_BYTES = 16 << 20	/* limit for all texts
-						 * together */
+	CHANNEL_SERVER_TEXT_BYTES = 16 << 20	/* limit on the total size of
+						 * all texts */
 };
 
-/* The requirements of a server for requests. */
+/* The requirements that a server has for requests. */
 struct channel_server_rules {
 	const struct key *key;		/* base key of MACs; NULL: none */
 	const struct key *commands; /* base key of the MACs of commands; NULL:
@@ -49,20 +50,21 @@ struct channel_server_rules {
 
 struct channel_server_row {
 	union addr at;
-	bool open;			/* the channel is open; the cookie below
-					 * opened it */
+	bool open;			/* the channel is open; `cookie` opened
+					 * it */
 	uint8_t cookie[COOKIE_BYTES];
 	bool commands;			/* key was derived from
 					 * rules.commands */
 	struct key key;			/* key of its MACs */
 	uint64_t in, out;		/* last counter received; last counter
 					 * sent */
-	bool asked;			/* xid and ack belong to a request */
+	bool asked;			/* `xid` and `ack` belong to a
+					 * request */
 	uint32_t xid;
 	uint8_t *ack;			/* owned; the Ack without its MAC */
 	uint32_t ack_bytes;
-	char *text;			/* owned; the text made when page 0 was
-					 * read */
+	char *text;			/* owned; the text that was made when
+					 * page 0 was read */
 	uint32_t text_bytes;
 };
 
@@ -74,8 +76,8 @@ struct channel_server {
 					 * channel */
 	uint64_t text_bytes;		/* bytes of the texts of all rows */
 	/*
-	 * Return whether the address is a member's, and how many members there
-	 * are.  Both may be NULL.
+	 * Functions that return whether an address belongs to a member, and how
+	 * many members there are.  Both pointers may be NULL.
 	 */
 	bool (*stays)(const void *ctx, const union addr *at);
 	uint32_t (*staying)(const void *ctx);
@@ -171,8 +173,8 @@ channel_server_reset_row(struct channel_server *s, struct channel_server_row *r,
 }
 
 /*
- * Close the channel of row r.  After that, cookies as old as its cookie cannot
- * open a channel.
+ * Close the channel of row r.  After that, only cookies that are newer than the
+ * cookie of this channel can open a channel.
  */
 static inline void
 channel_server_close_row(struct channel_server *s, struct channel_server_row *r)
@@ -207,7 +209,9 @@ channel_server_find(const struct channel_server *s, const union addr *at)
 	return r != NULL && addr_same(&r->at, at) ? r : NULL;
 }
 
-/* Make room for another channel of an address that is not a member's. */
+/*
+ * Make room for another channel of an address that does not belong to a member.
+ */
 static inline void
 channel_server_make_room(struct channel_server *s)
 {
@@ -227,8 +231,9 @@ channel_server_make_room(struct channel_server *s)
 }
 
 /*
- * Return the row of an address and mark it as the most recently used one.  Add
- * a row if the address has none.  Returns NULL if there is no memory.
+ * Return the row of an address, and mark this row as the most recently used
+ * one.  If the address has no row, add one.  Returns NULL if there is no
+ * memory.
  */
 static inline struct channel_server_row *
 channel_server_use_row(struct channel_server *s, const union addr *at)
@@ -269,7 +274,10 @@ channel_server_may_open(const struct channel_server *s,
 	    s->floor_ns, now_ns) : cookie_time_ns(cookie) > s->floor_ns;
 }
 
-/* Open a channel with the cookie of request c.  Its xids start again. */
+/*
+ * Open a channel with the cookie of request c.  The xids of the channel start
+ * again.
+ */
 static inline struct channel_server_row *
 channel_server_open_row(struct channel_server *s, const union addr *from,
     const struct control *c, const struct key *key)
@@ -317,8 +325,8 @@ channel_server_set_floor(struct channel_server *s, uint64_t now_ns)
 
 /*
  * Is the MAC of request c, which is the len bytes at msg, correct under the key
- * of its channel?  Stores that key.  row is the open channel; if it is NULL, c
- * opens the channel.
+ * of its channel?  Stores that key in *key.  `row` is the open channel, or NULL
+ * if c opens the channel.
  */
 static inline bool
 channel_server_check_mac(const struct key *base,

@@ -41,7 +41,10 @@ cookie_time_ns(const uint8_t cookie[COOKIE_BYTES])
 	return bytes_get(cookie + COOKIE_TIME_AT, 8);
 }
 
-/* Make the first cookie of a client: its nonce, without time and tag. */
+/*
+ * Make the first cookie of a client, which contains only the nonce of the
+ * client, and no time and no tag.
+ */
 static inline void
 cookie_init(
     uint8_t cookie[COOKIE_BYTES], const uint8_t nonce[COOKIE_NONCE_BYTES])
@@ -86,8 +89,8 @@ cookie_make(const struct key *secret, const union addr *at,
 }
 
 /*
- * Did this server make the cookie for the address `at`, and is it not older
- * than COOKIE_LIFE_NS and newer than floor_ns?
+ * Did this server make the cookie for the address `at`, and is the cookie newer
+ * than floor_ns and at most COOKIE_LIFE_NS old?
  */
 static inline bool
 cookie_good(const struct key *secret, const union addr *at,

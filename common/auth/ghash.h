@@ -33,13 +33,13 @@ struct ghash_key {
 /* Can this processor run the functions below? */
 static inline bool ghash_is_supported(void);
 
-/* Compute the powers of the key h, which is a block of zeros, encrypted. */
+/* Compute the powers of the key h, which is an encrypted block of zeros. */
 static inline void ghash_key_set(struct ghash_key *key,
     const uint8_t h[GHASH_BLOCK]);
 
 /*
- * Hash `blocks` whole blocks at head and then the len bytes at p.  All of it is
- * authenticated data.
+ * Hash `blocks` whole blocks at head and then the len bytes at p.  All these
+ * bytes are authenticated data.
  */
 static inline void ghash(const struct ghash_key *key, const uint8_t *head,
     size_t blocks, const uint8_t *p, size_t len, uint8_t hash[GHASH_BLOCK]);
@@ -152,8 +152,8 @@ ghash_fold(__m512i x)
 
 /*
  * Do the work of ghash_blocks() for groups of four blocks, and store the number
- * of remaining blocks in *n.  The mixed products are computed directly and not
- * by Karatsuba's method.
+ * of remaining blocks in *n.  The mixed products are computed directly, without
+ * Karatsuba's method.
  */
 GHASH_FOURS static inline __m128i
 ghash_fours(const struct ghash_key *key, __m128i y, const uint8_t *p, size_t *n)

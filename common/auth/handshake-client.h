@@ -44,8 +44,8 @@ enum {
 
 struct handshake_client {
 	bool on;			/* data has tags */
-	bool accepts_any_tag;		/* a trace is replayed without its
-					   secret */
+	bool accepts_any_tag;		/* accept every tag, because a trace is
+					 * replayed without its secret */
 	struct channel_client *channel;	/* borrowed */
 	const struct key *file;		/* borrowed; NULL: the tags are
 					 * tokens */
@@ -53,20 +53,25 @@ struct handshake_client {
 	struct tag_key key;
 	uint8_t cookie[TAG_COOKIE_BYTES];
 	uint64_t counter;		/* counter of the last packet sent up */
-	struct tag_window came;		/* counters of packets that came down */
+	struct tag_window came;		/* counters of packets that arrived from
+					 * above */
 	bool asks;			/* an Open is waiting for its Ack */
 	uint64_t ask_ns, wait_ns;	/* time of the next Open; wait after
 					 * it */
 	bool awaits;			/* data was sent up and nothing has
 					 * arrived since */
-	uint64_t since_ns;		/* start of that silence, or time of the
-					 * first Open */
+	uint64_t since_ns;		/* start of the silence that `awaits`
+					 * describes, or time of the first
+					 * Open */
 	uint8_t status; /* control_status of the last refusal */
 	bool other_key;			/* a hint says that the keys are
 					 * different */
 };
 
-/* Initialise o.  on: data has tags.  file is the key, or NULL for tokens. */
+/*
+ * Initialise o.  `on` says that data has tags.  `file` is the key of the key
+ * file, or NULL if the tags are tokens.
+ */
 static inline void handshake_client_init(struct handshake_client *o, bool on,
     struct channel_client *channel, const struct key *file);
 
@@ -81,7 +86,7 @@ static inline void handshake_client_start(struct handshake_client *o,
     uint64_t now_ns);
 
 /*
- * Return when handshake_client_next() has an Open to send, or
+ * Return when handshake_client_next() will have an Open to send, or
  * HANDSHAKE_CLIENT_NEVER.
  */
 static inline uint64_t handshake_client_deadline_ns(
@@ -245,8 +250,8 @@ handshake_client_tag(
 }
 
 /*
- * Check the tag.  This is separate from handshake_client_check(), because most
- * packets have no tag.
+ * Check the tag.  This function is separate from handshake_client_check(),
+ * because most packets have no tag.
  */
 __attribute__((noinline, unused)) static unsigned
 handshake_client_check_tag(

@@ -8,11 +8,11 @@
  * is tagged once for all receivers (tag.h).  The salt is made from the time of
  * the first Open, so data that was recorded in another run is never accepted.
  *
- * At most HANDSHAKE_SERVER_MOST addresses are known.  The least recently used
- * address is forgotten and must open again.  If a trace is replayed and its
- * secret is not known, the salt cannot be made, so every tag is accepted.  The
- * functions use no clock and no socket.  handshake_server_free() frees the
- * memory.
+ * The server knows at most HANDSHAKE_SERVER_MOST addresses.  If there are more,
+ * it forgets the least recently used address, which must then send an Open
+ * again.  If a trace is replayed and its secret is not known, the salt cannot
+ * be made, so every tag is accepted.  The functions use no clock and no socket.
+ * handshake_server_free() frees the memory.
  */
 #ifndef INNET_AUTH_HANDSHAKE_SERVER_H
 #define INNET_AUTH_HANDSHAKE_SERVER_H
@@ -43,19 +43,19 @@ struct handshake_peer {
 
 struct handshake_server {
 	bool on;			/* data has tags */
-	bool accepts_any_tag;		/* a trace is replayed without its
-					 * secret */
+	bool accepts_any_tag;		/* accept every tag, because a trace is
+					 * replayed without its secret */
 	bool salted;			/* the salt of the key has been made */
 	const struct program_place *place;	/* borrowed */
 	struct tag_key key;
 	uint64_t counter;		/* counter of the last packet sent
 					 * down */
 	struct lru rows;		/* rows of struct handshake_peer */
-	struct quota *quota;		/* borrowed; quota of addresses; NULL:
-					 * none */
+	struct quota *quota;		/* borrowed; quotas of addresses; NULL:
+					 * no quotas */
 };
 
-/* Initialise o for a program at this place.  place and quota are borrowed. */
+/* Initialise o for a program at `place`.  `place` and `quota` are borrowed. */
 static inline void handshake_server_init(struct handshake_server *o,
     const struct program_place *place, struct quota *quota);
 
@@ -85,7 +85,8 @@ static inline uint32_t handshake_server_tag(struct handshake_server *o,
     uint8_t *p, uint32_t bytes);
 
 /*
- * Has this address sent an Open?  Then its channel is kept (program.is_member).
+ * Has this address sent an Open?  If so, its channel is kept
+ * (program.is_member).
  */
 static inline bool handshake_server_knows(const struct handshake_server *o,
     const union addr *at);
@@ -147,8 +148,8 @@ handshake_server_forget_row(struct handshake_server *o, uint32_t at)
 }
 
 /*
- * Return the row of an address, and add a row if it has none.  Returns NULL if
- * there is no memory or if the address has used up its quota.
+ * Return the row of an address.  If the address has no row, add one.  Returns
+ * NULL if there is no memory or if the address has used up its quota.
  */
 static inline struct handshake_peer *
 handshake_server_use_row(struct handshake_server *o, const union addr *at)
@@ -218,8 +219,8 @@ handshake_server_open(struct handshake_server *o, const union addr *from,
 }
 
 /*
- * Check the tag.  This is separate from handshake_server_check(), because most
- * packets have no tag.
+ * Check the tag.  This function is separate from handshake_server_check(),
+ * because most packets have no tag.
  */
 __attribute__((noinline, unused)) static unsigned
 handshake_server_check_tag(struct handshake_server *o, const union addr *from,

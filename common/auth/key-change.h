@@ -5,9 +5,9 @@
  * both keys are valid for KEY_CHANGE_BOTH_NS.  The program sends with the old
  * key in the first half of that time and with the new key in the second half.
  * So programs that read the file at most half of that time apart always accept
- * each other's messages, without messages about the change.  No new handshake
- * is needed: keys of channels and tags are derived from the new key and the
- * cookie or salt that both sides have.
+ * each other's messages.  They need not send each other messages about the
+ * change.  No new handshake is needed: keys of channels and tags are derived
+ * from the new key and the cookie or salt that both sides have.
  *
  * A key that was read from a pipe is not read again.  There is only one change
  * at a time; a second new key ends the validity of the oldest key.
@@ -30,14 +30,16 @@ struct key_change {
 					 * uses */
 	const char *path;		/* path of its key file; NULL: the key
 					 * is read only once */
-	struct key other;		/* also valid if key->other is set */
-	uint64_t swap_ns, drop_ns;	/* when `other` is used for sending, and
-					   when it becomes invalid; 0: never */
+	struct key other;		/* the second key, which is valid if
+					 * key->other is set */
+	uint64_t swap_ns, drop_ns;	/* time when `other` and the key in use
+					 * change places; time when `other`
+					 * becomes invalid; 0: never */
 };
 
 /*
- * Initialise c for key k, which was read from path.  path is NULL if there is
- * none.
+ * Initialise c for key k.  `path` is the file from which k was read, or NULL if
+ * there is no file.
  */
 static inline void
 key_change_init(struct key_change *c, struct key *k, const char *path)
@@ -50,8 +52,8 @@ key_change_init(struct key_change *c, struct key *k, const char *path)
 }
 
 /*
- * Begin to change to the key `fresh`.  Returns false if it is already the key,
- * or if this change has already begun.
+ * Begin to change to the key `fresh`.  Returns false if `fresh` is already the
+ * key, or if this change has already begun.
  */
 static inline bool
 key_change_begin(struct key_change *c, const struct key *fresh,
@@ -74,8 +76,8 @@ key_change_begin(struct key_change *c, const struct key *fresh,
 }
 
 /*
- * Switch to the new key, or drop the old key, if it is time.  Returns whether a
- * key has become invalid.
+ * Switch to the new key or drop the old key, if it is time to do so.  Returns
+ * whether a key has become invalid.
  */
 static inline bool
 key_change_step(struct key_change *c, uint64_t now_ns)
@@ -98,8 +100,8 @@ key_change_step(struct key_change *c, uint64_t now_ns)
 }
 
 /*
- * Continue the change, and print a line when a key has expired.  Call this once
- * a second.
+ * Continue the change, and print a line when a key has expired.  Call this
+ * function once a second.
  */
 static inline void
 key_change_tick(struct key_change *c, uint64_t now_ns)

@@ -21,8 +21,8 @@
 #include "common/base/file-open.h"
 #include "common/base/message.h"
 
-enum { KEY_WHY = PATH_MAX + 128 };	/* bytes of a text that contains the
-					 * name of a file */
+enum { KEY_WHY = PATH_MAX + 128 };	/* size of a text that contains the name
+					 * of a file, in bytes */
 
 /*
  * Return whether users other than the owner and the group may open the file of
@@ -49,8 +49,8 @@ key_is_zero(const uint8_t *p, size_t len)
 }
 
 /*
- * Store in why an error message about the `have` bytes of a key file, or "" if
- * the bytes are good.
+ * Store in `why` an error message about the `have` bytes of a key file, or ""
+ * if the bytes are good.
  */
 static inline void
 key_check(const uint8_t *buf, size_t have, size_t least, char why[KEY_WHY])
@@ -74,7 +74,8 @@ key_check(const uint8_t *buf, size_t have, size_t least, char why[KEY_WHY])
 /*
  * Read a key file of `least` to KEY_MOST_BYTES bytes into buf and return its
  * length.  A newline at the end is part of the key.  If the length is wrong, or
- * if other users may read the file, store an error message in why and return 0.
+ * if other users may read the file, store an error message in `why` and return
+ * 0.
  */
 static inline size_t
 key_read(const char *path, size_t least, uint8_t buf[KEY_MOST_BYTES + 1],
@@ -108,7 +109,7 @@ key_read(const char *path, size_t least, uint8_t buf[KEY_MOST_BYTES + 1],
 	return why[0] == '\0' ? have : 0;
 }
 
-/* Work like key_read(), but print the error and exit with status 1. */
+/* Like key_read(), but print the error and exit with status 1. */
 static inline size_t
 key_read_or_exit(const char *path, size_t least,
     uint8_t buf[KEY_MOST_BYTES + 1])

@@ -6,7 +6,8 @@
  * made for one purpose is never valid for another.  Cookies, control MACs,
  * channel keys and salts are all made with H.
  *
- * A zeroed struct key is not set.  It is a programming error to hash with it.
+ * A zeroed struct key is not set.  It is a programming error to hash with such
+ * a key.
  */
 #ifndef INNET_AUTH_KEY_H
 #define INNET_AUTH_KEY_H
@@ -21,7 +22,7 @@
 #include <nettle/memops.h>
 
 enum {
-	KEY_LEAST_BYTES = 16, KEY_MOST_BYTES = 4096,	/* limits of the length
+	KEY_LEAST_BYTES = 16, KEY_MOST_BYTES = 4096,	/* limits on the length
 							 * of a key file */
 	KEY_HASH_BYTES = 32, KEY_LABEL_BYTES = 16
 };
@@ -30,8 +31,8 @@ struct key {
 	bool set;			/* false if there is no key */
 	uint32_t generation;		/* changes with the key; a derived key
 					   has the generation of its base */
-	struct hmac_sha256_ctx start;	/* state after the key, with nothing
-					 * hashed yet */
+	struct hmac_sha256_ctx start;	/* state in which the key is set and
+					 * nothing is hashed yet */
 	const struct key *other;	/* another key that is also valid while
 					   the key changes (key-change.h), or
 					   NULL */

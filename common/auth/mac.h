@@ -40,7 +40,8 @@ mac_channel_key(const struct key *k, const uint8_t cookie[COOKIE_BYTES],
 }
 
 /*
- * Compute the hash of the len bytes at p.  Their last 8 bytes are the counter.
+ * Compute the hash of the len bytes at p.  The last 8 of these bytes are the
+ * counter.
  */
 static inline void
 mac_compute(const struct key *channel, enum mac_direction direction,
@@ -55,9 +56,9 @@ mac_compute(const struct key *channel, enum mac_direction direction,
 }
 
 /*
- * Append the counter and the hash to the message of len bytes at p.  It must
- * have room for MAC_BYTES more, and its flags must already contain
- * CONTROL_HAS_MAC.  Returns the new length.
+ * Append the counter and the hash to the message of len bytes at p.  The buffer
+ * must have room for MAC_BYTES more bytes, and the flags of the message must
+ * already contain CONTROL_HAS_MAC.  Returns the new length.
  */
 static inline size_t
 mac_put(const struct key *channel, enum mac_direction direction,
@@ -88,8 +89,8 @@ mac_good(const struct key *channel, enum mac_direction direction,
 
 /*
  * Derive the key of the channel that this cookie opens, from k or, while k
- * changes, from the other key.  The right one is the one under which the MAC at
- * the end of the len bytes at p is correct.  Returns false if the MAC is
+ * changes, from the other key.  The function uses the key under which the MAC
+ * at the end of the len bytes at p is correct.  Returns false if the MAC is
  * correct under neither key.
  */
 static inline bool

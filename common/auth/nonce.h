@@ -13,7 +13,7 @@
 #include "common/base/message.h"
 #include "common/wire/addr.h"
 
-/* Open channel ch to the server at `to`, with a key or with NULL. */
+/* Open channel ch to the server at `to`.  `key` may be NULL. */
 static inline void
 nonce_open_channel(
     struct channel_client *ch, const struct key *key, const union addr *to)

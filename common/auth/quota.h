@@ -5,7 +5,8 @@
  * Without a key, anyone who can send a datagram can join and start jobs.  So
  * each address (IPv4 /32, IPv6 /64) and each neighbourhood (/24, /56) has
  * limits for members, jobs, bytes of job memory and routes.  The rest remains
- * free for others.  Loopback has no limit, because local processes are trusted.
+ * free for other addresses.  Loopback has no limit, because local processes are
+ * trusted.
  *
  * quota_charge() charges an amount to an address, or fails if a limit would be
  * exceeded.  quota_release() releases the amount.  An address has a row only
@@ -42,8 +43,8 @@ struct quota {
 };
 
 /*
- * Return an empty quota for a switch that has memory_bytes for jobs (0: no
- * limit).
+ * Return an empty quota for a switch that has memory_bytes bytes of memory for
+ * jobs (0: no limit).
  */
 static inline struct quota
 quota_of(uint64_t memory_bytes, const struct hashmap_multiplier *hash_seed)
@@ -68,7 +69,8 @@ quota_free(struct quota *q)
 }
 
 /*
- * Return the prefix of an address: /32 or /64, or, if net is set, /24 or /56.
+ * Return the prefix of an address.  Its length is /24 or /56 if `net` is set,
+ * and /32 or /64 otherwise.
  */
 static inline uint64_t
 quota_key(const union addr *a, bool net)
@@ -84,7 +86,7 @@ quota_key(const union addr *a, bool net)
 	return net ? key >> 8 : key;
 }
 
-/* May the prefix `key` use n more of this kind? */
+/* May the prefix `key` use n more units of this kind? */
 static inline bool
 quota_part_has_room(
     const struct quota_part *p, uint64_t key, enum quota_kind kind, uint64_t n)
@@ -111,7 +113,10 @@ quota_part_charge(struct quota_part *p, uint64_t key, enum quota_kind kind,
 	return true;
 }
 
-/* Release n, and remove the row if nothing is charged to it any longer. */
+/*
+ * Release n from the prefix `key`, and remove its row if nothing else is
+ * charged to it.
+ */
 static inline void
 quota_part_release(struct quota_part *p, uint64_t key, enum quota_kind kind,
     uint64_t n)
@@ -129,8 +134,8 @@ quota_part_release(struct quota_part *p, uint64_t key, enum quota_kind kind,
 }
 
 /*
- * Charge n to address a and to its neighbourhood.  If the charge would exceed a
- * limit or if there is no memory, charge nothing and return false.
+ * Charge n to address `a` and to its neighbourhood.  If the charge would exceed
+ * a limit or if there is no memory, charge nothing and return false.
  */
 static inline bool
 quota_charge(struct quota *q, const union addr *a, enum quota_kind kind,
@@ -150,7 +155,7 @@ quota_charge(struct quota *q, const union addr *a, enum quota_kind kind,
 	return false;
 }
 
-/* Release n that quota_charge() charged to address a. */
+/* Release the amount n, which quota_charge() charged to address `a`. */
 static inline void
 quota_release(struct quota *q, const union addr *a, enum quota_kind kind,
     uint64_t n)

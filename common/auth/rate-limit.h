@@ -25,7 +25,8 @@ enum {
 							 * in total; to one
 							 * neighbourhood */
 	RATE_LIMIT_ALL_BURST = 1000, RATE_LIMIT_NET_BURST = RATE_LIMIT_NET,
-	RATE_LIMIT_AGAIN_NS = 1000000000	/* time between equal hints */
+	RATE_LIMIT_AGAIN_NS = 1000000000	/* shortest time between equal
+						 * hints */
 };
 
 struct rate_limit {
@@ -35,7 +36,7 @@ struct rate_limit {
 					   rate */
 	uint64_t net_ns[RATE_LIMIT_CELLS];	/* the same time for each
 						 * neighbourhood */
-	/* last hint, and its time */
+	/* by cell: address of the last hint, and time of this hint */
 	struct { uint64_t key, ns; } repeats[RATE_LIMIT_CELLS];
 };
 

@@ -39,7 +39,10 @@ struct relay_tag {
 					 * reported */
 };
 
-/* Initialise h.  addressed: the switch has its own address and a parent. */
+/*
+ * Initialise h.  `addressed` says that the switch has its own address and a
+ * parent.
+ */
 static inline void
 relay_tag_init(struct relay_tag *h, const struct program_place *place,
     bool addressed, struct quota *quota)
@@ -121,8 +124,8 @@ relay_tag_send_open(struct relay_tag *h, struct outbox *out,
 }
 
 /*
- * Check a packet.  down: it came from above.  Returns UPDATE_OK, or the reason
- * why it must be dropped.
+ * Check a packet.  `down` says that the packet came from above.  Returns
+ * UPDATE_OK, or the reason why it must be dropped.
  */
 static inline unsigned
 relay_tag_check(struct relay_tag *h, bool down, const struct packet *p)
@@ -156,8 +159,8 @@ relay_tag_retag_down(struct relay_tag *h, uint8_t *p, uint32_t bytes)
 }
 
 /*
- * Describe in text a problem with the switch or server above that has lasted
- * RELAY_TAG_PROBLEM_NS, at most once in that time.  Returns text, or NULL if
+ * If a problem with the switch or server above has lasted RELAY_TAG_PROBLEM_NS,
+ * describe it in `text`, at most once in that time.  Returns `text`, or NULL if
  * there is nothing to report.
  */
 static inline const char *

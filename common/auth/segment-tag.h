@@ -24,8 +24,8 @@ struct segment_tag {
 	bool on;			/* an Ack with the salt has arrived */
 	struct tag_key key;
 	uint16_t job;
-	uint8_t cookie[TAG_COOKIE_BYTES];	/* cookie of the channel that
-						 * joined */
+	uint8_t cookie[TAG_COOKIE_BYTES];	/* cookie of the channel through
+						 * which the member joined */
 	int64_t newest[TAG_DOWN + 1];	/* newest iteration by direction; the
 					   epoch is the part above 24 bits */
 	bool pushes; /* the next push is the first one */
@@ -33,8 +33,9 @@ struct segment_tag {
 };
 
 /*
- * Take the salt from an Ack, and the epoch of iteration `next`.  fresh: we were
- * not a member before.  async: pushes have their own iteration numbers.
+ * Use the salt and the epoch from an Ack.  `epoch` is the epoch of iteration
+ * `next`.  `fresh` says that we were not a member before.  `async` says that
+ * pushes have their own iteration numbers.
  */
 static inline void
 segment_tag_set_key(struct segment_tag *p, const struct key *key,
@@ -57,8 +58,8 @@ segment_tag_set_key(struct segment_tag *p, const struct key *key,
 }
 
 /*
- * Build the context of a tag for the segment at seg, and set *t to its
- * unwrapped iteration.
+ * Build the context of a tag for the segment at seg, and set *t to the
+ * unwrapped iteration of the segment.
  */
 static inline struct tag_head
 segment_tag_head(const struct segment_tag *p, enum tag_direction direction,

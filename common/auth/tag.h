@@ -40,8 +40,8 @@ enum {
 	TAG_COUNTER_BYTES = 8,
 	TAG_TAIL_BYTES = TAG_COUNTER_BYTES + TAG_BYTES,
 	TAG_SALT_BYTES = 16,
-	TAG_COOKIE_BYTES = 16,		/* bytes of nonce and time of a
-					 * cookie */
+	TAG_COOKIE_BYTES = 16,		/* length of the nonce and the time of a
+					 * cookie, in bytes */
 	TAG_CONTEXT_BYTES = 24,
 	TAG_HEAD_BYTES = TAG_CONTEXT_BYTES + 8,
 	TAG_VERSION = 1,
@@ -57,7 +57,8 @@ enum tag_auth {
 	TAG_AUTH_CONTROL,	/* control messages have MACs */
 	TAG_AUTH_ALL,		/* control messages have MACs and data has
 				 * tags */
-	TAG_AUTH_DEFAULT	/* not given; the value depends on the key */
+	TAG_AUTH_DEFAULT	/* --auth is not given; the value depends on the
+				 * key */
 };
 
 /* The key for the data of one job, or of one server. */
@@ -70,8 +71,8 @@ struct tag_key {
 	bool fast;			/* result of ghash_is_supported() */
 	struct ghash_key powers;	/* powers of k1, if `fast` is set */
 	struct gcm_key hash;		/* key k1, if `fast` is not set */
-	struct gcm_ctx start;		/* state with the fixed nonce, with
-					 * nothing hashed */
+	struct gcm_ctx start;		/* state that has the fixed nonce, and
+					 * nothing hashed yet */
 	uint8_t mask[GCM_BLOCK_SIZE];	/* the fixed nonce, encrypted */
 	struct aes128_ctx last;		/* key k2 */
 };
@@ -85,10 +86,11 @@ struct tag_head {
 };
 
 /*
- * The counters of one sender that were accepted.  It must be zeroed at first.
+ * The counters of one sender that were accepted.  The struct must be zeroed at
+ * first.
  */
 struct tag_window {
-	uint64_t top, came; /* bit i of came: top - i was accepted */
+	uint64_t top, came; /* bit i of `came`: counter top - i was accepted */
 };
 
 /* Parse a value of --auth.  Returns NULL or an error message. */
@@ -96,7 +98,8 @@ static inline const char *tag_auth_parse(const char *word, enum tag_auth *auth);
 
 /*
  * Replace TAG_AUTH_DEFAULT with the value that the presence or absence of a key
- * implies.  Returns NULL, or why the value does not fit the key.
+ * implies.  Returns NULL, or an error message if the value does not fit the
+ * key.
  */
 static inline const char *tag_auth_resolve(enum tag_auth *auth, bool keyed);
 
@@ -108,8 +111,8 @@ static inline void tag_key_set(struct tag_key *k, const struct key *key,
     const uint8_t salt[TAG_SALT_BYTES]);
 
 /*
- * Build a context.  cookie is the first TAG_COOKIE_BYTES of the sender's cookie
- * for data that is sent up, and NULL for data that is sent down.
+ * Build a context.  `cookie` is the first TAG_COOKIE_BYTES of the sender's
+ * cookie for data that is sent up, and NULL for data that is sent down.
  */
 static inline struct tag_head tag_head(enum tag_direction direction,
     uint16_t job, uint32_t epoch, const uint8_t *cookie);
@@ -125,8 +128,8 @@ static inline bool tag_good(struct tag_key *k, const struct tag_head *h,
     const uint8_t *p, size_t len, const uint8_t tag[TAG_BYTES]);
 
 /*
- * Write the tag of a segment (Seg 8 | tag 8 | vector) after the Seg at p.  Its
- * floats are `bytes` bytes at vec.
+ * Write the tag of a segment (Seg 8 | tag 8 | vector) after the Seg at p.  The
+ * floats of the segment are `bytes` bytes at vec.
  */
 static inline void tag_segment_put(struct tag_key *k, struct tag_head h,
     uint8_t *p, const void *vec, size_t bytes);
@@ -145,7 +148,10 @@ static inline bool tag_segment_good(struct tag_key *k, struct tag_head h,
 static inline size_t tag_update_put(struct tag_key *k, struct tag_head h,
     uint8_t *p, size_t len, uint64_t counter);
 
-/* Is the tag at the end of the len bytes at p correct?  Stores its counter. */
+/*
+ * Is the tag at the end of the len bytes at p correct?  Stores the counter of
+ * the message in *counter.
+ */
 static inline bool tag_update_good(struct tag_key *k, struct tag_head h,
     const uint8_t *p, size_t len, uint64_t *counter);
 

@@ -2,14 +2,15 @@
  * transit-tag.h - tagged data at a switch in the path that has the key
  *
  * Workers and server are configured for each other and do not know about the
- * switch.  The switch sees the Open that passes.  It has the key, so it can
- * check and compute the MAC of the Ack.  It replaces the server's salt in the
- * Ack by its own salt.  After that a tag is valid on one side of the switch
- * only.  Data from workers is checked under the switch's salt, and each counter
- * is accepted once.  The data may be merged in the queue, and is tagged again
- * under the server's salt with the worker's cookie.  Data from the server is
- * handled in the reverse way.  So a packet that was recorded on one side is
- * useless on the other side, even if it left the queue unchanged.
+ * switch.  The switch sees each Open that passes through it.  It has the key,
+ * so it can check and compute the MAC of the Ack.  It replaces the server's
+ * salt in the Ack with its own salt.  After that a tag is valid on one side of
+ * the switch only.  Data from workers is checked under the switch's salt, and
+ * each counter is accepted once.  The data may be merged in the queue, and is
+ * tagged again under the server's salt with the worker's cookie.  Data from the
+ * server is handled in the same way, in the opposite direction.  So a packet
+ * that was recorded on one side is useless on the other side, even if it left
+ * the queue unchanged.
  *
  * The switch's salt depends on the address, the Open and the time, so data that
  * was tagged under an earlier salt is never accepted again.  The switch chooses
@@ -20,10 +21,10 @@
  *
  * Hosts in different VLANs can have the same address, so each of them has its
  * own row.  A worker that sent its Open before the switch started has no row,
- * and its packets pass unchanged.  At most TRANSIT_TAG_MOST addresses are
- * known: the most recently used ones.  If a trace is replayed without its
- * secret, every tag is accepted.  The functions use no clock and no socket.
- * transit_tag_free() frees the memory.
+ * and its packets pass unchanged.  The switch knows at most TRANSIT_TAG_MOST
+ * addresses, which are the most recently used ones.  If a trace is replayed
+ * without its secret, every tag is accepted.  The functions use no clock and no
+ * socket.  transit_tag_free() frees the memory.
  *
  * This is a separate file because reviewers look for authentication in this
  * folder, although only the program olaf merges updates in the path.
@@ -60,7 +61,7 @@ struct transit_tag_row {
 					 * frame_vlan() */
 	union addr asked_of;		/* server to which its last Open was
 					 * sent */
-	uint8_t asked[COOKIE_BYTES];	/* cookie of that Open */
+	uint8_t asked[COOKIE_BYTES];	/* cookie of the last Open */
 	bool open;			/* the Ack has passed */
 	union addr server;
 	uint8_t cookie[COOKIE_BYTES];
@@ -74,15 +75,15 @@ struct transit_tag_row {
 
 struct transit_tag {
 	bool on;
-	bool accepts_any_tag;		/* a trace is replayed without its
-					 * secret */
+	bool accepts_any_tag;		/* accept every tag, because a trace is
+					 * replayed without its secret */
 	const struct program_place *place;	/* borrowed */
 	struct lru rows;
 };
 
 /*
- * Initialise h.  on: the program has no address of its own, and its data has
- * tags.
+ * Initialise h.  `on` says that the program has no address of its own and that
+ * its data has tags.
  */
 static inline void transit_tag_init(struct transit_tag *h,
     const struct program_place *place, bool on);
@@ -109,16 +110,16 @@ __attribute__((unused)) static unsigned transit_tag_check(struct transit_tag *h,
     const struct packet *p, bool *down);
 
 /*
- * Give a packet that is not queued a new tag, for the side to which the packet
- * is sent.
+ * Give a packet that is not queued a new tag, which is valid on the side to
+ * which the packet is sent.
  */
 static inline void transit_tag_retag_packet(struct transit_tag *h,
     const struct program_env *env, struct packet *p);
 
 /*
- * Replace the tag of a frame that leaves the queue, for the handshake of its
- * sender.  If this handshake no longer exists, the tag does not change and is
- * valid nowhere.
+ * When a frame leaves the queue, replace its tag with a tag that is valid under
+ * the handshake of its sender.  If this handshake no longer exists, the tag
+ * does not change and is valid nowhere.
  */
 static inline void transit_tag_retag_slot(struct transit_tag *h,
     struct slot *s);
@@ -209,8 +210,8 @@ transit_tag_classify(const struct transit_tag *h, struct packet *p)
 			   : PACKET_REGULAR;
 	if (tos != CONTROL_TOS || !transit_tag_is_handshake(p))
 		return PACKET_REGULAR;
-	p->socket = TRANSIT_TAG_SOCKET;		/* between other hosts, not for
-						 * the switch */
+	p->socket = TRANSIT_TAG_SOCKET;		/* the message is between other
+						 * hosts, not for the switch */
 	return PACKET_FOR_PROGRAM;
 }
 
@@ -290,7 +291,7 @@ transit_tag_start_row(struct transit_tag *h, struct transit_tag_row *r,
 
 /*
  * Replace the server's salt in an Ack from the server with our salt, and
- * compute its MAC again.
+ * compute the MAC of the Ack again.
  */
 static inline void
 transit_tag_replace_salt(struct transit_tag *h, const struct program_env *env,
