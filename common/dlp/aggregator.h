@@ -7,10 +7,10 @@
  * source addresses.  The first gradient determines the number of elements in
  * the vectors of the session.
  *
- * The mean of the thesis is sent as a sum, which the workers divide.  Its
- * median, which tolerates Byzantine workers, is sent doubled.  So both are
- * integers.  Sums are computed exactly in 64 bits and saturated to 32 bits;
- * saturations are counted.
+ * For the mean of the thesis, the aggregator sends a sum, which the workers
+ * divide.  For the median of the thesis, which tolerates Byzantine workers, it
+ * sends twice the median.  So both results are integers.  Sums are computed
+ * exactly in 64 bits and saturated to 32 bits; saturations are counted.
  *
  * This is a separate file because it allocates no memory and reads no clock.
  * Its decisions depend only on the order of the packets and, with straggler_ns,
@@ -43,7 +43,8 @@ struct dlp_aggregator_conf {
 	enum dlp_aggregator_as as;	/* the aggregator whose behaviour is
 					 * followed */
 	bool median;		/* use the median; otherwise the mean */
-	bool late;		/* answer at once, with the previous step */
+	bool late;		/* answer each gradient at once, with the result
+				 * of the previous step */
 	uint64_t straggler_ns;	/* longest duration of a step from its first
 				   gradient on; 0: no limit */
 	struct dlp_session session;	/* settings; 0: use the default */
@@ -107,8 +108,8 @@ struct dlp_aggregator {
 	struct dlp_session session;	/* the current settings */
 	uint8_t state;			/* WAITING, SETUP or LEARNING */
 	uint32_t step;
-	uint32_t elements;		/* elements of a vector; 0: none has
-					 * arrived */
+	uint32_t elements;		/* number of elements in a vector; 0: no
+					 * vector has arrived */
 	struct dlp_aggregator_table now;	/* workers of this session, by
 						 * index */
 	struct dlp_aggregator_table before;	/* workers of the last session,
@@ -117,12 +118,12 @@ struct dlp_aggregator {
 					 * step */
 	uint64_t began_ns;		/* start of the step, if a member is
 					 * counted */
-	uint8_t arrived[DLP_NODES_MAX];	/* indices of these members, in order of
-					 * arrival */
-	/* The gradients of these members, in the same order. */
+	uint8_t arrived[DLP_NODES_MAX];	/* indices of the counted members, in
+					 * order of arrival */
+	/* The gradients of the counted members, in order of arrival. */
 	int32_t value[DLP_ELEMENTS_MAX][DLP_NODES_MAX];
-	bool done;			/* there is a step that was just
-					 * finished */
+	bool done;			/* a step has been finished; done_step
+					 * is the last one */
 	uint32_t done_step;
 	/* aggregates by step */
 	struct dlp_aggregator_kept kept[DLP_AGGREGATOR_KEPT];
@@ -158,8 +159,9 @@ static inline uint64_t dlp_aggregator_deadline_ns(
 
 /*
  * If the step has lasted too long, complete it with the gradients that have
- * arrived.  If these are too few for a median, the step gets the same time
- * again.  Returns the number of answers, like dlp_aggregator_receive().
+ * arrived.  If there are too few gradients for a median, the step may last for
+ * the same time again.  Returns the number of answers, like
+ * dlp_aggregator_receive().
  */
 static inline unsigned dlp_aggregator_run_timer(struct dlp_aggregator *j,
     uint64_t now_ns, struct dlp_aggregator_out *out);
@@ -192,8 +194,8 @@ dlp_reduce_median2(int32_t *v, unsigned n)
 
 /*
  * Estimate the sum of `all` values, from the n > 0 values at v that have
- * arrived.  The other values are assumed to be like them.  Returns the rounded
- * sum.
+ * arrived.  The missing values are assumed to have the same mean.  Returns the
+ * rounded sum.
  */
 static inline int64_t
 dlp_reduce_sum(const int32_t *v, unsigned n, unsigned all)
@@ -267,7 +269,7 @@ dlp_aggregator_answer(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
 	j->n[DLP_AGGREGATOR_ANSWERS]++;
 }
 
-/* Send the packet back with six parameters, the current state and the step. */
+/* Send packet d back, with six parameters, the current state and the step. */
 static inline void
 dlp_aggregator_echo(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
     const struct dlp *d,
@@ -370,7 +372,7 @@ dlp_aggregator_receive_reset(struct dlp_aggregator *j,
 }
 
 /*
- * Send the current settings.  step is the number of workers, or the index of
+ * Send the current settings.  `step` is the number of workers, or the index of
  * this worker.
  */
 static inline void
@@ -453,7 +455,7 @@ dlp_aggregator_reduce_step(struct dlp_aggregator *j)
 		    &j->n[DLP_AGGREGATOR_SATURATED]);
 }
 
-/* Record the workers whose gradients are not in the step in left_out. */
+/* Record in left_out the workers whose gradients are missing from the step. */
 static inline void
 dlp_aggregator_leave_out(struct dlp_aggregator *j)
 {
@@ -512,7 +514,7 @@ dlp_aggregator_send_wrong_step(struct dlp_aggregator *j,
 
 /*
  * Answer with ERROR, because a vector is not as long as the vectors of the
- * session.  The answer contains their length.
+ * session.  The answer contains the length of the session's vectors.
  */
 static inline void
 dlp_aggregator_send_mismatch(struct dlp_aggregator *j,

@@ -40,18 +40,19 @@ struct dlp_switch {
 		uint32_t step, n;
 		uint64_t at_ns;		/* time of the last answer after
 					 * DLP_REPEATS */
-	} repeats[DLP_NODES_MAX], configures;	/* answers to requests that
-						 * change nothing */
-	uint64_t dropped;	/* packets that are not requests, or that are
-				   not from a participant */
+	} repeats[DLP_NODES_MAX], configures;	/* counters of the answers to
+						 * requests that change
+						 * nothing */
+	uint64_t dropped;	/* number of packets that are not requests, or
+				 * that are not from a participant */
 };
 
 enum {
 	DLP_STALLED_NS = 2000000000,	/* a step that lasts this long is
 					 * reported */
 	DLP_REPORT_NS = 1000000000,	/* shortest time between reports */
-	DLP_REPEATS = 16,		/* repeated answers that each
-					 * participant gets at once */
+	DLP_REPEATS = 16,		/* number of repeated answers that each
+					 * participant gets without delay */
 	DLP_REPEAT_NS = 50000000	/* shortest time between further
 					 * repeated answers */
 };
@@ -209,8 +210,8 @@ dlp_find_participant(
 /*
  * Tell whether q is a packet that workers send.  Answers of aggregators are
  * dropped, because two aggregators would answer each other for ever.  While a
- * session learns, only a participant, or the host that configured it, may end
- * or change it.
+ * session learns, only a participant, or the host that configured the session,
+ * may end or change it.
  */
 static inline bool
 dlp_is_request(struct dlp_switch *d, const struct dlp *q,
@@ -303,7 +304,7 @@ dlp_receive(void *state, struct packet *p, uint64_t now_ns)
 	    &d->job, p->payload, p->bytes, &peer, &o, now_ns);
 	if (before != DLP_SETUP || memcmp(&was, &d->job.session, sizeof(was)) !=
 	    0)
-		d->configures.n = 0;	/* it has changed something */
+		d->configures.n = 0;	/* the request has changed something */
 	if (sound && o.n == 1 && dlp_limit_repeats(d, &q, p->from, now_ns))
 		d->dropped++;
 	else
@@ -327,7 +328,10 @@ dlp_run_timer(void *state, uint64_t now_ns)
 	dlp_post(d, &o);
 }
 
-/* Write "step N what" and the workers in `bits` with their addresses. */
+/*
+ * Write "step", its number and `what`, then the workers in `bits` and their
+ * addresses.
+ */
 static inline const char *
 dlp_describe_step(const struct dlp_aggregator *j, uint32_t step,
     const char *what, uint32_t bits, char *text, size_t room)
@@ -374,7 +378,10 @@ dlp_report_problem(void *state, char *text, size_t room, uint64_t now_ns)
 	    dlp_aggregator_missing_workers(j), text, room);
 }
 
-/* Put the session into the report.  There is at most one, with number 1. */
+/*
+ * Put the session into the report.  There is at most one session, which has
+ * number 1.
+ */
 static inline void
 dlp_list_jobs(const void *state, struct counters *c, uint64_t now_ns)
 {

@@ -46,7 +46,7 @@ enum {
 	DLP_ASK_PAUSE_NS = 1000000,	/* first pause before a phase is tried
 					 * again */
 	DLP_ASK_PAUSE_MAX_NS = 100000000	/* longest pause; each pause is
-						 * twice the last */
+						 * twice the previous one */
 };
 
 static const struct rtt_limits dlp_ask_rtt = { .first_ns = 100000000,
@@ -74,8 +74,8 @@ enum dlp_ask_peer {
 
 struct dlp_ask {
 	enum dlp_ask_phase phase;
-	bool configures, resets;	/* this worker sends CONFIGURE, and
-					 * RESET before it */
+	bool configures, resets;	/* this worker sends CONFIGURE; it sends
+					 * RESET before CONFIGURE */
 	struct dlp_session wish;	/* settings for CONFIGURE; 0: use the
 					 * default */
 	struct dlp_session session;	/* the current settings */
@@ -84,20 +84,22 @@ struct dlp_ask {
 	struct dlp out;			/* the packet that was sent last or will
 					 * be sent */
 	const int32_t *gradient;	/* borrowed; gradient of the step */
-	uint32_t elements;		/* number of elements at gradient */
+	uint32_t elements;		/* number of elements at `gradient` */
 	uint32_t others;		/* number of elements in the session's
 					 * vectors, if ours were refused */
 	uint32_t missing;		/* missing workers according to the last
 					 * poll, one bit each */
-	uint64_t out_ns;		/* when the packet was last sent */
-	uint64_t deadline_ns;		/* when the packet is sent, or sent
+	uint64_t out_ns;		/* time when `out` was last sent */
+	uint64_t deadline_ns;		/* time when `out` must be sent, or sent
 					 * again */
-	unsigned tries;			/* how often the packet was sent */
+	unsigned tries;			/* number of times that `out` was
+					 * sent */
 	struct rtt rtt;
 	uint64_t pause_ns;		/* the next pause */
 	uint64_t since_ns;		/* time of the last progress */
-	bool heard;			/* an answer has arrived since then; the
-					 * next three fields describe it */
+	bool heard;			/* an answer has arrived since since_ns;
+					 * the next three fields describe the
+					 * answer */
 	uint8_t heard_state, heard_nodes;
 	uint32_t heard_step;
 	uint64_t sent, repeated, wrong_step;	/* counters */
@@ -113,7 +115,7 @@ struct dlp_worker_conf {
 	uint64_t give_up_ns;		/* longest time without progress */
 };
 
-/* Why the worker has ended.  dlp_worker_why() explains it. */
+/* The reason why the worker has ended.  dlp_worker_why() explains it. */
 enum dlp_worker_end {
 	DLP_WORKER_GOING, DLP_WORKER_REFUSED, DLP_WORKER_LOST,
 	DLP_WORKER_STUCK,
@@ -123,8 +125,9 @@ enum dlp_worker_end {
 
 enum dlp_worker_count {
 	DLP_WORKER_GRADIENTS, DLP_WORKER_RESULTS, DLP_WORKER_SESSIONS,
-	DLP_WORKER_SATURATED,	/* elements of gradients that were saturated */
-	DLP_WORKER_OVERFLOWN,	/* elements of results that are NaN */
+	DLP_WORKER_SATURATED,	/* number of gradient elements that were
+				 * saturated */
+	DLP_WORKER_OVERFLOWN,	/* number of result elements that are NaN */
 	DLP_WORKER_IGNORED, DLP_WORKER_COUNTS
 };
 
@@ -135,12 +138,13 @@ struct dlp_worker {
 	uint32_t elements;		/* at most DLP_ELEMENTS_MAX */
 	float vec[DLP_ELEMENTS_MAX];	/* the gradient, which the caller
 					 * writes */
-	bool have;			/* vec waits until the session opens */
+	bool have;			/* the gradient in `vec` waits until the
+					 * session opens */
 	int32_t param[DLP_ELEMENTS_MAX];	/* the integers that were
 						 * sent */
 	uint32_t step;			/* step of the last result */
-	uint8_t sum[4 * DLP_ELEMENTS_MAX];	/* the last result: float32 as
-						   in packets */
+	uint8_t sum[4 * DLP_ELEMENTS_MAX];	/* the last result, as float32
+						 * in the encoding of packets */
 	uint64_t n[DLP_WORKER_COUNTS];
 };
 
@@ -153,14 +157,14 @@ static inline void dlp_worker_start(struct dlp_worker *w, uint32_t elements,
     uint64_t now_ns);
 
 /*
- * Tell whether a gradient is waiting or being sent.  Then no other gradient is
- * accepted.
+ * Tell whether a gradient is waiting or being sent.  If so, no other gradient
+ * is accepted.
  */
 static inline bool dlp_worker_is_busy(const struct dlp_worker *w);
 
 /*
- * Accept the gradient that the caller has written to vec, for the next step or
- * for the next session.
+ * Accept the gradient that the caller has written to w->vec, for the next step
+ * or for the next session.
  */
 static inline void dlp_worker_take_gradient(struct dlp_worker *w,
     uint64_t now_ns);
@@ -169,8 +173,8 @@ static inline void dlp_worker_take_gradient(struct dlp_worker *w,
 static inline bool dlp_worker_next(struct dlp_worker *w, uint64_t now_ns);
 
 /*
- * Process packet d of the aggregator.  If this returns DLP_ASK_RESULT, step and
- * sum are set.
+ * Process packet d of the aggregator.  If this function returns DLP_ASK_RESULT,
+ * w->step and w->sum are set.
  */
 static inline enum dlp_ask_news dlp_worker_receive(struct dlp_worker *w,
     const struct dlp *d, uint64_t now_ns);
@@ -188,8 +192,8 @@ static inline bool dlp_worker_is_waiting(const struct dlp_worker *w);
 static inline int32_t dlp_worker_largest_value(const struct dlp_worker *w);
 
 /*
- * Write to `text` why the worker ended, in words that follow the aggregator's
- * name.  Returns text, which may be empty.
+ * Write to `text` the reason why the worker ended, as a phrase that follows the
+ * name of the aggregator.  Returns `text`, which may be empty.
  */
 static inline const char *dlp_worker_why(const struct dlp_worker *w,
     char text[DLP_WORKER_WHY_BYTES]);
@@ -199,8 +203,8 @@ static inline void dlp_ask_start(struct dlp_ask *a, uint64_t now_ns);
 
 /*
  * Send a gradient of `elements` values at param (1 to DLP_ELEMENTS_MAX).  The
- * phase must be DLP_ASK_READY.  The caller must keep the values until they are
- * answered.
+ * phase must be DLP_ASK_READY.  The caller must keep the values until an answer
+ * arrives.
  */
 static inline void dlp_ask_send_gradient(struct dlp_ask *a,
     const int32_t *param, uint32_t elements, uint64_t now_ns);
@@ -212,13 +216,13 @@ static inline void dlp_ask_send_gradient(struct dlp_ask *a,
 static inline bool dlp_ask_next(struct dlp_ask *a, uint64_t now_ns);
 
 /*
- * Process packet d of the aggregator.  If this returns DLP_ASK_RESULT, d
- * contains the aggregate.
+ * Process packet d of the aggregator.  If this function returns DLP_ASK_RESULT,
+ * d contains the aggregate.
  */
 static inline enum dlp_ask_news dlp_ask_receive(struct dlp_ask *a,
     const struct dlp *d, uint64_t now_ns);
 
-/* Return when dlp_ask_next() has a packet to send, or NEVER. */
+/* Return when dlp_ask_next() will have a packet to send, or NEVER. */
 static inline uint64_t dlp_ask_deadline_ns(const struct dlp_ask *a);
 
 /* Tell whether an answer is outstanding. */
@@ -254,7 +258,7 @@ dlp_ask_enter_phase(
 	}
 }
 
-/* Start the waits again, because there was progress. */
+/* Reset the waits, because there was progress. */
 static inline void
 dlp_ask_note_progress(struct dlp_ask *a, uint64_t now_ns)
 {
@@ -297,8 +301,8 @@ dlp_ask_deadline_ns(const struct dlp_ask *a)
 }
 
 /*
- * While a gradient has no answer, send a poll as every other packet, to find
- * out which workers are missing.
+ * While a gradient has no answer, alternate it with polls, to find out which
+ * workers are missing.
  */
 static inline void
 dlp_ask_alternate_packets(struct dlp_ask *a)
@@ -390,7 +394,10 @@ dlp_ask_is_setup(const struct dlp *d)
 	    !dlp_is_poll(d);
 }
 
-/* Return which aggregator answers a poll in this way, in SETUP or LEARNING. */
+/*
+ * Return the kind of aggregator that answers a poll with d, whose state is
+ * SETUP or LEARNING.
+ */
 static inline enum dlp_ask_peer
 dlp_ask_identify_peer(const struct dlp *d)
 {
@@ -436,7 +443,8 @@ dlp_ask_receive_setup(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 		return DLP_ASK_NOTHING;
 	}
 	if (d->state == DLP_ERROR)
-		return DLP_ASK_LOST;	/* this is the published server */
+		return DLP_ASK_LOST;	/* the aggregator is the published
+					 * server */
 	if (a->deadline_ns > now_ns && a->tries == 0)
 		return DLP_ASK_IGNORED;	/* already pausing */
 	dlp_ask_pause(a, DLP_ASK_SETUP, now_ns);
@@ -629,7 +637,10 @@ dlp_worker_deadline_ns(const struct dlp_worker *w)
 	return due < end ? due : end;
 }
 
-/* Write what the worker waits for, as a text that follows "no". */
+/*
+ * Write the answer or event for which the worker waits, as a text that follows
+ * "no".
+ */
 static inline void
 dlp_worker_describe_wait(const struct dlp_worker *w, char *to, size_t room)
 {
