@@ -3,16 +3,16 @@
  *   power of their priorities
  *
  * A priority is a finite float that is not negative, and is stored without
- * change.  Its leaf in a sum tree is round(p^alpha 2^shift), at least 1 if p >
- * 0 and 0 if p = 0.  P = leaf / total is the exact probability with which the
- * slot is drawn.
+ * change.  Its leaf in a sum tree is round(p^alpha * 2^shift), but at least 1
+ * if p > 0.  If p = 0, the leaf is 0.  P = leaf / total is the exact
+ * probability with which the slot is drawn.
  *
- * shift depends on the mean of the leaves that are not 0.  If the mean leaves
+ * `shift` depends on the mean of the leaves that are not 0.  If the mean leaves
  * its range, or if a leaf would exceed SUMTREE_WEIGHT_MAX, all leaves are
  * rebuilt from the priorities with another shift.  This shift brings the mean
  * to about PRIORITIES_MEAN, or as near to it as the greatest leaf allows.  If
- * p^alpha is below about 2^-15 of the mean, or 2^-23 of the greatest, the leaf
- * is raised to 1.
+ * p^alpha is below about 2^-15 of the mean, or 2^-23 of the greatest p^alpha,
+ * the leaf is raised to 1.
  *
  * If `slice` is set, a rebuild takes several steps.  A second tree is made
  * while draws still use the first tree with the old shift.  A leaf that is too
@@ -49,26 +49,26 @@ struct priorities {
 	float highest;		/* highest priority so far; 0 before the
 				 * first */
 	size_t live;		/* number of slots with a priority above 0 */
-	size_t used;		/* slots from this one on never had a
+	size_t used;		/* no slot from this one on has ever had a
 				 * priority */
 	double low;		/* rescale if the mean leaf is below this */
 	uint64_t raised;	/* number of leaves below 1/2 that were raised
 				 * to 1 */
-	bool pinned;		/* the greatest leaf limits shift */
-	size_t since;		/* number of leaves set since shift was
+	bool pinned;		/* the greatest leaf limits `shift` */
+	size_t since;		/* number of leaves set since `shift` was
 				 * chosen */
 
-	size_t slice;		/* leaves rebuilt in one step, in whole nodes;
-				   0: all at once */
-	struct sumtree next;	/* the second tree; leaf is NULL if there is
+	size_t slice;		/* number of leaves rebuilt in one step, in
+				 * whole nodes; 0: all leaves */
+	struct sumtree next;	/* the second tree; `leaf` is NULL if there is
 				 * none */
 	int next_shift;
-	size_t made;		/* leaves of the second tree below this slot are
-				 * made */
+	size_t made;		/* all leaves of the second tree before this
+				 * slot are made */
 	double next_most;	/* greatest p^alpha in the second tree */
 	bool large;		/* a leaf was too large for the second tree */
 	bool second;		/* this rebuild corrects the shift of the last
-				 * one */
+				 * rebuild */
 	size_t most;		/* largest number of leaves that were rebuilt in
 				 * one step */
 
@@ -77,8 +77,8 @@ struct priorities {
 };
 
 /*
- * Initialise r without priorities in `capacity` slots.  alpha is from 0 to
- * PRIORITIES_POWER_MAX.  Returns false if there is no memory.
+ * Initialise r with `capacity` slots, none of which has a priority.  alpha must
+ * be from 0 to PRIORITIES_POWER_MAX.  Returns false if there is no memory.
  */
 static inline bool priorities_open(struct priorities *r, size_t capacity,
     double alpha);
@@ -108,11 +108,11 @@ static inline void priorities_clear(struct priorities *r, const uint32_t *slot,
     size_t n);
 
 /*
- * Put the priorities of n slots back into an empty tree, to restore them.  Each
- * slot must be passed once, in any number of calls.  After that call
- * priorities_begin_leaves(), then priorities_make_leaves() for the same slots.
- * The scale is chosen once, so the time is proportional to the number of slots
- * and does not depend on the priorities.
+ * Put the priorities of n slots back into an empty tree, to restore them.  Pass
+ * each slot exactly once, in any number of calls.  Then call
+ * priorities_begin_leaves(), and after it priorities_make_leaves() for the same
+ * slots.  The scale is chosen once, so the time is proportional to the number
+ * of slots and does not depend on the priorities.
  */
 static inline void priorities_put_back(struct priorities *r,
     const uint32_t *slot, const float *p, size_t n);
@@ -121,16 +121,16 @@ static inline void priorities_make_leaves(struct priorities *r,
     const uint32_t *slot, size_t n);
 
 /*
- * Draw n slots by weight, with their probabilities P and their importance
- * weights: (N P)^-beta divided by the greatest weight in the batch.  N cancels
- * out, so the weight is (least leaf of the batch / leaf)^beta.  Returns false
- * if there is nothing to draw.
+ * Draw n slots by weight, and store their probabilities P and their importance
+ * weights.  An importance weight is (N P)^-beta, divided by the greatest such
+ * value in the batch.  N cancels out, so the weight is (least leaf of the batch
+ * / leaf)^beta.  Returns false if there is nothing to draw.
  */
 static inline bool priorities_draw(struct priorities *r, struct rng *rng,
     double beta, bool strata, size_t n, uint32_t *slot, double *prob,
     float *weight);
 
-/* Make the next slice of leaves of the second tree, if there is one. */
+/* If there is a second tree, make its next slice of leaves. */
 static inline void priorities_continue_rebuild(struct priorities *r);
 
 /* Set q[i] to p[i]^alpha, or to 0 if p[i] is 0. */
@@ -189,7 +189,7 @@ priorities_power(double alpha, const float *p, size_t n, double *q)
 }
 
 /*
- * Make leaves of n <= PRIORITIES_GROUP powers.  Returns false if one was too
+ * Make leaves of n <= PRIORITIES_GROUP powers.  Returns false if a leaf was too
  * large and was set to SUMTREE_WEIGHT_MAX.
  */
 static inline bool
@@ -214,8 +214,8 @@ priorities_round(struct priorities *r, int shift, const double *q, size_t n,
 }
 
 /*
- * Return the sum of all p^alpha, and store the greatest in *most.  If `make` is
- * set, rebuild all leaves.
+ * Return the sum of all p^alpha, and store the greatest p^alpha in *most.  If
+ * `make` is set, rebuild all leaves.
  */
 static inline double
 priorities_scan(struct priorities *r, bool make, double *most)
@@ -269,7 +269,7 @@ priorities_guess_shift(const struct priorities *r)
 	return priorities_shift(mean, most, &pinned);
 }
 
-/* Set the range for the mean, which is now `mean`. */
+/* Set the lower limit of the range for the mean, which is now `mean`. */
 static inline void
 priorities_settle(struct priorities *r, double mean)
 {
@@ -381,7 +381,7 @@ priorities_continue_rebuild(struct priorities *r)
 		priorities_switch_tree(r);
 }
 
-/* Also set n <= PRIORITIES_GROUP powers in the second tree. */
+/* Set n <= PRIORITIES_GROUP powers in the second tree, too. */
 static inline void
 priorities_set_next(struct priorities *r, const uint32_t *slot, const double *q,
     size_t n)
@@ -401,8 +401,8 @@ priorities_set_next(struct priorities *r, const uint32_t *slot, const double *q,
 }
 
 /*
- * Rebuild if the shift is no longer right.  n leaves have just been set, and
- * `fit` says whether all of them fitted.
+ * Rebuild all leaves if the shift is no longer right.  The caller has just set
+ * n leaves, and `fit` says whether all of them fitted.
  */
 static inline void
 priorities_check_shift(struct priorities *r, size_t n, bool fit)

@@ -7,8 +7,8 @@
  * share.  The probability P of an item is the actual share of its shard in the
  * draw times the probability of the item within the shard.  So P is right even
  * if the sums are old.  The importance weight of an item is (N P)^-beta divided
- * by the greatest weight in the draw.  N cancels out, so it is (least P /
- * P)^beta.
+ * by the greatest weight in the draw.  N cancels out, so the weight is (least P
+ * / P)^beta.
  *
  * The functions have no side effects: the caller passes sums, probabilities and
  * generators.
@@ -43,9 +43,9 @@ shards_weight(uint64_t sum, int64_t shift)
 }
 
 /*
- * Store how many of n items each of the shards (1 to SHARDS_MAX) draws,
- * according to their weights.  If all weights are 0, the first shard gets the
- * request and reports that.
+ * Store how many of n items each shard draws, according to the weights of the
+ * shards.  There are 1 to SHARDS_MAX shards.  If all weights are 0, the first
+ * shard gets the whole request and reports that its weight is 0.
  */
 static inline void
 shards_divide(const double *weigh, size_t shards, size_t n, struct rng *rng,

@@ -3,16 +3,16 @@
  *
  * A leaf node contains the sums of its first 1, 2, ... 16 weights.  A node
  * above it contains the sums of its first 0, 1, ... 15 children.  A search
- * counts the sums that are not above the given one, and a change adds to all
- * sums after a child.  In both cases no sum depends on another, so the
- * processor need not wait.  A node of 32-bit sums fills a cache line, and no
- * sum in it reaches 2^31.
+ * counts the sums that are not above the given sum.  A change adds to all sums
+ * after a child.  In both cases no sum depends on another, so the processor
+ * need not wait.  A node of 32-bit sums fills a cache line, and no sum in it
+ * reaches 2^31.
  *
  * Each function works on a batch at one level.  Numbers of nodes and leaves
- * have 32 bits.  x is the part of the given sum that remains within its node.
- * Each function exists in plain C, which is the reference, and for AVX2, with
- * the same results.  sumnode_plain() and sumnode_avx2() return tables of these
- * functions.
+ * have 32 bits.  `x` is the part of the given sum that remains within its node.
+ * Each function exists in plain C, which is the reference, and in a form for
+ * AVX2, which gives the same results.  sumnode_plain() and sumnode_avx2()
+ * return tables of these functions.
  *
  * This is a separate file because these functions work on arrays and know
  * nothing about trees.  sumtree.h is their only user; it chooses a table once.
@@ -33,7 +33,7 @@
 enum {
 	SUMNODE_K = 16,
 	SUMNODE_LOG = 4,
-	SUMNODE_LINE = 64,	/* bytes of a node with 32-bit sums */
+	SUMNODE_LINE = 64,	/* size of a node with 32-bit sums, in bytes */
 	SUMNODE_AHEAD = 40,	/* number of changes whose nodes are
 				 * prefetched */
 };
@@ -136,8 +136,8 @@ sumnode_within(const uint64_t *x, size_t n, uint64_t total)
 }
 
 /*
- * Search the top.  node is set to the node that contains x, and left to the
- * remainder of x in that node.
+ * Search the top.  `node` is set to the node that contains x, and `left` is set
+ * to the remainder of x in that node.
  */
 static inline void
 sumnode_enter(const struct sumnode_top *top, const uint64_t *x,
@@ -155,8 +155,8 @@ sumnode_enter(const struct sumnode_top *top, const uint64_t *x,
 }
 
 /*
- * Search one level of 64-bit sums.  node is set to its child that contains x,
- * and x to the remainder in that child.
+ * Search one level of 64-bit sums.  `node` is set to its child that contains x,
+ * and x is set to the remainder in that child.
  */
 static inline void
 sumnode_down64(const uint64_t *sums, uint32_t *node, uint64_t *x, size_t n,
@@ -174,7 +174,7 @@ sumnode_down64(const uint64_t *sums, uint32_t *node, uint64_t *x, size_t n,
 	}
 }
 
-/* Search one level of 32-bit sums like sumnode_down64(). */
+/* Like sumnode_down64(), but search one level of 32-bit sums. */
 static inline void
 sumnode_down32(const uint32_t *sums, uint32_t *node, uint64_t *x, size_t n,
     struct sumnode_next next)
@@ -214,9 +214,9 @@ sumnode_leaf(const uint32_t *leaves, const uint32_t *node, const uint64_t *x,
 }
 
 /*
- * Set the weights of n leaves in order; delta is set to the change of each
- * weight.  `more` leaves follow the n leaves, and their nodes on this level and
- * above are prefetched.
+ * Set the weights of n leaves in order, and set `delta` to the change of each
+ * weight.  `more` leaves follow the n leaves.  Their nodes on this level and on
+ * the level above are prefetched.
  */
 static inline void
 sumnode_set(uint32_t *leaves, const uint32_t *at, const uint32_t *weight,
@@ -237,8 +237,8 @@ sumnode_set(uint32_t *leaves, const uint32_t *at, const uint32_t *weight,
 }
 
 /*
- * Set the weights of n whole consecutive nodes; delta is set to the change of
- * each node.
+ * Set the weights of n whole consecutive nodes, and set `delta` to the change
+ * of each node.
  */
 static inline void
 sumnode_fill(uint32_t *leaves, const uint32_t *weight, size_t n,
@@ -255,8 +255,8 @@ sumnode_fill(uint32_t *leaves, const uint32_t *weight, size_t n,
 }
 
 /*
- * Add delta to the sums after child at >> shift of this level, for the n leaves
- * at[].
+ * For each of the n leaves at[i], add delta[i] to the sums after child at[i] >>
+ * shift of this level.
  */
 static inline void
 sumnode_add64(uint64_t *sums, const uint32_t *at, unsigned shift,
@@ -272,7 +272,7 @@ sumnode_add64(uint64_t *sums, const uint32_t *at, unsigned shift,
 	}
 }
 
-/* Add delta to 32-bit sums like sumnode_add64(). */
+/* Like sumnode_add64(), but for 32-bit sums. */
 static inline void
 sumnode_add32(uint32_t *sums, const uint32_t *at, unsigned shift,
     const int32_t *delta, size_t n)
@@ -308,8 +308,8 @@ sumnode_plain(void)
 
 #if defined(__x86_64__)
 /*
- * The AVX2 form.  Sums are below 2^31 and 2^63, so signed comparisons are
- * right.
+ * The AVX2 form.  The 32-bit sums are below 2^31 and the 64-bit sums are below
+ * 2^63, so signed comparisons are right.
  */
 
 /* Return how many of sixteen 32-bit sums are below y. */
@@ -344,8 +344,8 @@ sumnode_below64(const uint64_t *p, uint64_t y)
 }
 
 /*
- * Test four numbers at a time: is one not below the total, or is its highest
- * bit set?
+ * Like sumnode_within(), but test four numbers at a time.  A number fails if it
+ * is not below the total or if its highest bit is set.
  */
 __attribute__((target("avx2,popcnt"))) static inline bool
 sumnode_within_avx2(const uint64_t *x, size_t n, uint64_t total)
@@ -457,8 +457,8 @@ sumnode_leaf_avx2(const uint32_t *leaves, const uint32_t *node,
 }
 
 /*
- * Ones from position 16 on.  Read from position 16 - k, they are a mask for j
- * >= k.
+ * An array with ones from position 16 on.  Read from position 16 - k, it is a
+ * mask for the elements j >= k.
  */
 #define SUMNODE_MASK { [SUMNODE_K] = \
 	-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1 }

@@ -6,12 +6,13 @@
  * proportional to its weight, and never a leaf of weight 0.  All sums remain
  * exact, however often the tree changes.
  *
- * The tree has these levels, from the bottom: leaf nodes; nodes of 32-bit sums;
- * levels of 64-bit sums until at most 256 nodes are left (none up to 64 Ki
- * leaves, one up to 1 Mi, two up to 16 Mi); and a top with a sum for each of
- * these nodes.  The prefix sums of the top are computed at the first search
- * after a change.  Work is done in batches, level by level, while the nodes of
- * the next level are prefetched.
+ * From the bottom, the tree consists of leaf nodes, nodes of 32-bit sums,
+ * levels of 64-bit sums until at most 256 nodes are left, and a top with a sum
+ * for each of these nodes.  Up to 64 Ki leaves there is no level of 64-bit
+ * sums, up to 1 Mi leaves there is one, and up to 16 Mi leaves there are two.
+ * The prefix sums of the top are computed at the first search after a change.
+ * Work is done in batches, level by level, while the nodes of the next level
+ * are prefetched.
  */
 #ifndef INNET_REPLAY_SUMTREE_H
 #define INNET_REPLAY_SUMTREE_H
@@ -31,10 +32,10 @@
 #define SUMTREE_WEIGHT_MAX ((1u << 23) - 1)
 
 enum {
-	SUMTREE_WIDE = 4,	/* levels of 64-bit sums: enough for 2^32
-				 * leaves */
-	SUMTREE_GROUP = 64,	/* leaves of a batch that are processed
-				 * together */
+	SUMTREE_WIDE = 4,	/* maximum number of levels of 64-bit sums,
+				 * enough for 2^32 leaves */
+	SUMTREE_GROUP = 64,	/* number of leaves of a batch that are
+				 * processed together */
 };
 
 struct sumtree {
@@ -44,10 +45,10 @@ struct sumtree {
 	uint32_t *mid;		/* 32-bit sums */
 	uint64_t *wide[SUMTREE_WIDE];	/* 64-bit sums, from the lowest level
 					 * up */
-	unsigned wides;		/* number of these levels */
+	unsigned wides;		/* number of levels in `wide` */
 	uint64_t sum[SUMNODE_TOPS];	/* sum of each node below the top */
 	struct sumnode_top top;	/* computed from `sum` */
-	bool stale;		/* sum has changed since the top was computed */
+	bool stale;		/* `sum` has changed since `top` was computed */
 	const struct sumnode_form *form;	/* in plain C or with AVX2 */
 };
 
@@ -59,8 +60,8 @@ static inline bool sumtree_open(struct sumtree *t, size_t n);
 
 /*
  * Make a tree whose leaves have no weights yet.  sumtree_zero_nodes() must zero
- * each leaf before it is set, and all leaves before a search.  Returns false if
- * there is no memory.
+ * each leaf before the leaf is set, and all leaves before a search.  Returns
+ * false if there is no memory.
  */
 static inline bool sumtree_open_raw(struct sumtree *t, size_t n);
 
@@ -110,7 +111,7 @@ static inline void sumtree_draw(struct sumtree *t, struct rng *rng, bool strata,
     size_t n, uint32_t *at, uint32_t *weight);
 
 /*
- * Multiply every weight by 2^shift, round up, and limit it to
+ * Multiply every weight by 2^shift, round the product up, and limit it to
  * SUMTREE_WEIGHT_MAX.
  */
 static inline void sumtree_scale(struct sumtree *t, int shift);
