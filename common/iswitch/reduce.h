@@ -104,8 +104,8 @@ static inline const char *reduce_parse(const char *s, struct reduce *r);
 
 /*
  * Return the smallest number of contributions, out of at most `all`, that makes
- * a result. trimmed:b tolerates b wrong contributions among 2b + 1.  A median
- * tolerates one wrong contribution among three, if there are three.
+ * a result.  The kind trimmed:b tolerates b wrong contributions among 2b + 1.
+ * A median tolerates one wrong contribution among three, if there are three.
  */
 static inline uint32_t reduce_needs(const struct reduce *r, uint32_t all);
 

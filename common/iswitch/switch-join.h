@@ -442,7 +442,7 @@ iswitch_put_group(const struct iswitch *s, struct iswitch_job *job,
 }
 
 /*
- * Put the job's values into an Ack to member id. id is MEMBERS_NONE for a
+ * Put the job's values into an Ack to member id.  `id` is MEMBERS_NONE for a
  * worker that is refused.  `instance` says that the worker asks for the
  * instance number of the job.
  */

@@ -215,8 +215,9 @@ struct iswitch_help_sender {
 static inline const char *iswitch_count_name(unsigned what);
 
 /*
- * Initialise the switch. xid is the number of the first message that the switch
- * itself sends (control_first_xid()). out and rate_limit are borrowed.
+ * Initialise the switch.  `xid` is the number of the first message that the
+ * switch itself sends (control_first_xid()).  `out` and `rate_limit` are
+ * borrowed.
  */
 static inline void iswitch_init(struct iswitch *s,
     const struct iswitch_conf *cf, uint32_t xid, struct outbox *out,
