@@ -49,8 +49,8 @@ struct loss_detect {
 	bool marked;			/* a Probe has arrived */
 	uint32_t held_upto;		/* `upto` of a Probe that waits until
 					   the job opens; 0: no Probe waits */
-	uint16_t dups;			/* number of repeated segments that were
-					   requested */
+	uint16_t dups;			/* number of repeated segments that had
+					 * been requested */
 	int64_t owed;			/* iteration for which the member
 					   expects a notice, or
 					   LOSS_DETECT_NOTHING */

@@ -305,8 +305,8 @@ static inline bool retransmit_probe_is_due(struct retransmit *m,
 
 /*
  * Write the Probe to *h, with its bitmap at `room`.  If the other side answers
- * only with STATEs (m->acks), the caller must add the results that the Probe
- * requests.
+ * only with STATEs (m->acks), the caller must add the list of requested results
+ * to the Probe.
  */
 static inline void retransmit_fill_probe(struct retransmit *m, uint32_t xid,
     struct repair_help *h, uint8_t *room, uint64_t now_ns);
@@ -1016,9 +1016,9 @@ retransmit_idle_since_ns(const struct retransmit *m)
 }
 
 /*
- * Return when a Probe is due if nothing arrives, or UINT64_MAX.  It is due
- * after a time-out, and after a share of the time without progress, so that
- * Probes become rare.
+ * Return when a Probe is due if nothing arrives, or UINT64_MAX.  The Probe is
+ * due after the time-out or after a share of the time without progress,
+ * whichever is longer, so that Probes become rare.
  */
 static inline uint64_t
 retransmit_expires_ns(const struct retransmit *m)
