@@ -41,8 +41,8 @@ struct channel_client {
 	bool needs_cookie;		/* the server requires cookies */
 	bool any;			/* accept challenges of another run,
 					   because a trace is replayed */
-	bool asked;			/* requests with the cookie below were
-					 * sent; their xids are first_xid to
+	bool asked;			/* requests with `cookie` were sent;
+					 * their xids are first_xid to
 					 * last_xid */
 	uint8_t cookie[COOKIE_BYTES];
 	struct key mac_key;		/* key of the MACs with this cookie */

@@ -42,8 +42,9 @@ struct channel_server_rules {
 	const struct key *key;		/* base key of MACs; NULL: none */
 	const struct key *commands; /* base key of the MACs of commands; NULL:
 				     * none */
-	struct key secret;		/* secret of its cookies; if not set,
-					   every cookie with a time is valid */
+	struct key secret;		/* secret of the server's cookies; if
+					 * not set, every cookie with a time is
+					 * valid */
 	bool needs_cookie;		/* requests need a cookie, except from
 					 * loopback */
 };
@@ -72,9 +73,10 @@ struct channel_server {
 	struct lru rows;
 	struct hashmap_multiplier hash_seed;	/* seed of the hash of rows */
 	bool began;			/* the first request has arrived */
-	uint64_t floor_ns;		/* only newer cookies can open a
-					 * channel */
-	uint64_t text_bytes;		/* bytes of the texts of all rows */
+	uint64_t floor_ns;		/* only cookies newer than this time can
+					 * open a channel */
+	uint64_t text_bytes;		/* total size of the texts of all rows,
+					 * in bytes */
 	/*
 	 * Functions that return whether an address belongs to a member, and how
 	 * many members there are.  Both pointers may be NULL.

@@ -28,8 +28,8 @@
 struct key_change {
 	struct key *key;		/* borrowed; the key that the program
 					 * uses */
-	const char *path;		/* path of its key file; NULL: the key
-					 * is read only once */
+	const char *path;		/* path of the program's key file; NULL:
+					 * the key is read only once */
 	struct key other;		/* the second key, which is valid if
 					 * key->other is set */
 	uint64_t swap_ns, drop_ns;	/* time when `other` and the key in use

@@ -5,9 +5,9 @@
  * A member is a worker, or a switch below its parent.  It tags its segments
  * under the salt from the Ack of its Join, and checks the tags of results
  * (tag.h).  A tag covers the epoch, which consists of the bits of the iteration
- * above the 24 bits on the wire.  Both sides start from the same epoch and
- * count it themselves.  Pushes of an asynchronous job have their own iteration
- * numbers, which are independent of its rounds.
+ * above the 24 bits on the wire.  Both sides start from the same epoch, and
+ * each side counts the epochs itself.  Pushes of an asynchronous job have their
+ * own iteration numbers, which are independent of its rounds.
  */
 #ifndef INNET_AUTH_SEGMENT_TAG_H
 #define INNET_AUTH_SEGMENT_TAG_H

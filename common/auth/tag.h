@@ -15,9 +15,10 @@
  * for all receivers, so its context contains no cookie.  The data itself is not
  * encrypted.
  *
- * Without a key file the tag is a token.  Upwards it is the nonce of the
- * sender's cookie, and downwards the first bytes of the salt.  A token only
- * stops attackers that cannot read our packets.
+ * Without a key file the tag is a token.  In data that is sent up, the token is
+ * the nonce of the sender's cookie.  In data that is sent down, it is the first
+ * bytes of the salt.  A token only stops attackers that cannot read our
+ * packets.
  */
 #ifndef INNET_AUTH_TAG_H
 #define INNET_AUTH_TAG_H
@@ -65,8 +66,8 @@ enum tag_auth {
 struct tag_key {
 	const struct key *file;		/* borrowed; NULL: the tags are
 					 * tokens */
-	uint32_t generation;		/* generation of *file from which this
-					 * was derived */
+	uint32_t generation;		/* generation of *file when this key was
+					 * derived from it */
 	uint8_t salt[TAG_SALT_BYTES];
 	bool fast;			/* result of ghash_is_supported() */
 	struct ghash_key powers;	/* powers of k1, if `fast` is set */

@@ -57,10 +57,10 @@ enum {
 /* A worker, or a switch below this one. */
 struct transit_tag_row {
 	union addr at;
-	uint64_t vlan;			/* VLAN of its frames, from
+	uint64_t vlan;			/* VLAN of the worker's frames, from
 					 * frame_vlan() */
-	union addr asked_of;		/* server to which its last Open was
-					 * sent */
+	union addr asked_of;		/* server to which the worker's last
+					 * Open was sent */
 	uint8_t asked[COOKIE_BYTES];	/* cookie of the last Open */
 	bool open;			/* the Ack has passed */
 	union addr server;
