@@ -42,7 +42,7 @@ enum dlp_aggregator_as { DLP_AGGREGATOR_SWITCH, DLP_AGGREGATOR_SERVER };
 struct dlp_aggregator_conf {
 	enum dlp_aggregator_as as;	/* the aggregator whose behaviour is
 					 * followed */
-	bool median;		/* use the median; otherwise the mean */
+	bool median;		/* use the median; if not set, use the mean */
 	bool late;		/* answer each gradient at once, with the result
 				 * of the previous step */
 	uint64_t straggler_ns;	/* longest duration of a step from its first
@@ -50,7 +50,9 @@ struct dlp_aggregator_conf {
 	struct dlp_session session;	/* settings; 0: use the default */
 };
 
-/* The counters: kinds of packets, and then their effects. */
+/*
+ * The counters of packets by kind, followed by the counters of their effects.
+ */
 enum dlp_aggregator_count {
 	DLP_AGGREGATOR_RESET, DLP_AGGREGATOR_CONFIGURED, DLP_AGGREGATOR_REFUSED,
 	    DLP_AGGREGATOR_SETUP,
@@ -85,8 +87,8 @@ struct dlp_aggregator_peer {
 
 struct dlp_aggregator_member {
 	struct dlp_aggregator_peer peer;
-	uint8_t order;		/* position in this step, from 1; 0: not counted
-				 * yet */
+	uint8_t order;		/* position of the member in this step, from 1;
+				 * 0: not counted yet */
 	uint8_t done_order;	/* position in the last finished step */
 	uint64_t missed;	/* number of steps completed without this
 				 * member */

@@ -257,8 +257,8 @@ dlp_find_repeats(struct dlp_switch *d, const struct dlp *q,
 
 /*
  * Tell whether this participant, or the configuring host, has received the same
- * answer too often.  After DLP_REPEATS answers the host gets only one answer
- * every DLP_REPEAT_NS, because an answer may be lost.
+ * answer too often.  After DLP_REPEATS answers, the participant or host gets
+ * only one answer every DLP_REPEAT_NS, because an answer may be lost.
  */
 static inline bool
 dlp_limit_repeats(struct dlp_switch *d, const struct dlp *q,

@@ -109,7 +109,7 @@ enum { DLP_WORKER_WHY_BYTES = 320, DLP_WORKER_HEARD_BYTES = 160 };
 
 struct dlp_worker_conf {
 	bool leads, resets;		/* send CONFIGURE; send RESET before
-					 * it */
+					 * CONFIGURE */
 	struct dlp_session wish;	/* settings for CONFIGURE */
 	bool median;			/* aggregates are doubled medians */
 	uint64_t give_up_ns;		/* longest time without progress */
