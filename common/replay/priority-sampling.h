@@ -381,7 +381,9 @@ priorities_continue_rebuild(struct priorities *r)
 		priorities_switch_tree(r);
 }
 
-/* Set n <= PRIORITIES_GROUP powers in the second tree, too. */
+/*
+ * Store the leaves of n <= PRIORITIES_GROUP powers in the second tree as well.
+ */
 static inline void
 priorities_set_next(struct priorities *r, const uint32_t *slot, const double *q,
     size_t n)

@@ -41,7 +41,7 @@ enum {
 /* The nodes of the level below, which a search prefetches. */
 struct sumnode_next {
 	const void *nodes;
-	size_t bytes;		/* bytes of each node */
+	size_t bytes;		/* size of each node, in bytes */
 };
 
 /*

@@ -49,7 +49,8 @@ struct sumtree {
 	uint64_t sum[SUMNODE_TOPS];	/* sum of each node below the top */
 	struct sumnode_top top;	/* computed from `sum` */
 	bool stale;		/* `sum` has changed since `top` was computed */
-	const struct sumnode_form *form;	/* in plain C or with AVX2 */
+	const struct sumnode_form *form;	/* the functions, in plain C or
+						 * for AVX2 */
 };
 
 /*
@@ -97,7 +98,7 @@ static inline void sumtree_insert(struct sumtree *t, size_t from,
 
 /*
  * Store the leaves that contain the n sums x, each of which must be below the
- * total.  Also store their weights unless weight is NULL.
+ * total.  Also store the weights of these leaves, unless `weight` is NULL.
  */
 static inline void sumtree_find(struct sumtree *t, const uint64_t *x, size_t n,
     uint32_t *at, uint32_t *weight);
