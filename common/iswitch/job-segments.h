@@ -69,8 +69,8 @@ static inline bool job_receive_result(struct job *j, const struct seg *g,
     uint64_t now_ns);
 
 /*
- * Answer a Help of member id for result g: send the result again, or ask the
- * members that have not contributed for their segments.  The return value says
+ * Answer a Help of member id for result g: send the result again, or ask each
+ * member that has not contributed to send its segment.  The return value says
  * what the caller must do.
  */
 static inline enum job_help_result job_answer_help(struct job *j, uint32_t id,

@@ -78,7 +78,8 @@ enum job_count {
 /* The settings of all jobs of a switch. */
 struct job_conf {
 	struct reduce reduce;
-	uint16_t h;			/* 0: the number of members */
+	uint16_t h;			/* threshold H; 0: the number of
+					 * members */
 	bool async;
 	bool whole;			/* act as a server: add only whole
 					 * vectors */
@@ -129,10 +130,10 @@ struct job {
 	const struct job_conf *cf;	/* owned by the switch */
 	struct outbox *out;		/* borrowed */
 	struct job_budget *budget;	/* owned by the switch */
-	uint64_t used_bytes;		/* bytes of the budget that this job
-					 * uses */
-	uint32_t slots;			/* slots of the budget that this job
-					 * uses */
+	uint64_t used_bytes;		/* number of bytes of the budget that
+					 * this job uses */
+	uint32_t slots;			/* number of slots of the budget that
+					 * this job uses */
 	uint32_t index;			/* index of the job in the switch, used
 					 * in its posts */
 	uint16_t id;
@@ -233,8 +234,8 @@ static inline void job_free(struct job *j);
 static inline bool job_has_memory(const struct job *j);
 
 /*
- * Charge the memory of shape s to the budget before it is allocated, and
- * enlarge j->order.  Returns false if there is no memory.
+ * Charge the memory of shape s to the budget before this memory is allocated,
+ * and enlarge j->order.  Returns false if there is no memory.
  */
 static inline bool job_reserve(struct job *j, const struct sums_shape *s);
 
@@ -342,8 +343,8 @@ static inline uint64_t job_deadline_ns(const struct job *j);
 static inline bool job_is_complete(const struct job *j, int64_t t);
 
 /*
- * Return the first incomplete iteration.  That is the newest iteration or,
- * while an iteration is repeated, the one before the newest.
+ * Return the first incomplete iteration.  The search begins one iteration
+ * before the newest, because an iteration may be repeated.
  */
 static inline int64_t job_next_iteration(const struct job *j);
 
@@ -361,7 +362,7 @@ static inline bool job_keeps_results_from(const struct job *j, int64_t n);
  */
 static inline bool job_has_dropped_results(const struct job *j, int64_t n);
 
-/* Can all members contribute to the iteration before `next` again? */
+/* Can all members contribute again to the iteration before `next`? */
 static inline bool job_can_repeat(const struct job *j, int64_t next);
 
 /*

@@ -3,9 +3,9 @@
  *
  * This is the membership table of iSwitch, section 3.4.  A member is identified
  * by its type and number; the switch finds it by its address (switch.h).  A
- * member that has left keeps its id for a while.  If it returns it is the same
- * member, so its contributions to slots that are still filling do not count
- * twice.  members_free() frees the table.
+ * member that has left keeps its id for a while.  If it returns, it counts as
+ * the same member, so its contributions to slots that are still filling do not
+ * count twice.  members_free() frees the table.
  */
 #ifndef INNET_ISWITCH_MEMBERS_H
 #define INNET_ISWITCH_MEMBERS_H
@@ -81,8 +81,8 @@ struct member {
 				 * applied at its last Join */
 	int64_t can_give_from;	/* first iteration that its process can
 				 * contribute */
-	uint32_t *pushed;	/* by segment: number of the member's last push
-				 * of it, plus 1 */
+	uint32_t *pushed;	/* by segment: number of the last push of the
+				 * segment, plus 1 */
 	struct loss_detect *loss_detect;	/* owned; NULL: losses are not
 						 * repaired */
 	uint64_t added;		/* number of contributions added */
@@ -126,8 +126,8 @@ static inline uint32_t members_find(const struct members *s, uint8_t type,
     uint32_t worker);
 
 /*
- * Return an id for a new member: its old id if it was in the job before,
- * otherwise a free one.  Returns MEMBERS_NONE if there is no room.  The member
+ * Return an id for a member that joins: its old id if it was in the job before,
+ * otherwise a free id.  Returns MEMBERS_NONE if there is no room.  The member
  * is not present until members_enter() is called.
  */
 static inline uint32_t members_assign_id(struct members *s, uint8_t type,

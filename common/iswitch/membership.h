@@ -235,8 +235,8 @@ static inline uint32_t membership_xid(struct membership *m);
 static inline void membership_note_sent(struct membership *m, uint64_t now_ns);
 
 /*
- * Write the Join that was refused again at msg, with a new xid, because the
- * switch may have restarted since it refused the Join.  Returns its length.
+ * Write a copy of the refused Join at msg, with a new xid, because the switch
+ * may have restarted since it refused the Join.  Returns its length.
  */
 static inline size_t membership_repeat_join(const struct membership *m,
     uint32_t xid, uint8_t *msg);

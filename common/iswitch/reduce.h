@@ -65,15 +65,15 @@ struct reduce {
 	enum reduce_kind kind;
 	uint32_t trim;		/* trimmed: number of values dropped at each
 				 * end */
-	uint32_t fixed_bits;	/* fixed: bits after the binary point, 1 to
-				 * 62 */
+	uint32_t fixed_bits;	/* fixed: number of bits after the binary point,
+				 * 1 to 62 */
 };
 
 struct reduce_count {
 	uint64_t nonfinite;	/* number of contributions with a NaN or
 				 * infinity */
-	uint64_t saturated;	/* elements of a contribution or a sum that were
-				 * saturated */
+	uint64_t saturated;	/* number of elements of contributions or sums
+				 * that were saturated */
 };
 
 enum {

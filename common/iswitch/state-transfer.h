@@ -49,9 +49,9 @@ enum {
 };
 
 /*
- * The time that a receiver waits for a sender, because other workers may join
- * again.  It waits five times as long if the switch answers that the job is not
- * open.
+ * How long a receiver waits for a sender, because other workers may join again.
+ * The receiver waits five times as long if the switch answers that the job is
+ * not open.
  */
 #define TRANSFER_REFUSED_NS 2000000000u
 
@@ -156,7 +156,7 @@ static inline enum state_transfer_news state_transfer_receive(
 
 /*
  * Use `body`, our state after `given` results, as the snapshot, and answer the
- * worker that requested it.  h takes ownership of body.
+ * worker that requested it.  h takes ownership of `body`.
  */
 static inline void state_transfer_set_snapshot(struct state_transfer *h,
     uint8_t *body, uint32_t bytes, uint64_t given, uint64_t now_ns);
@@ -229,7 +229,7 @@ static inline void state_sender_receive_fetch(struct state_sender *d,
 
 /*
  * Use `body`, the state after `iteration` results, as the snapshot.  d takes
- * ownership of body.
+ * ownership of `body`.
  */
 static inline void state_sender_set_snapshot(struct state_sender *d,
     uint8_t *body, uint32_t bytes, uint64_t iteration, uint64_t now_ns);

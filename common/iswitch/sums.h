@@ -2,13 +2,13 @@
  * sums.h - the sums of the segments of one job, and their memory
  *
  * This file implements sections 3.2 to 3.4 of iSwitch.  Each segment has two
- * slots (ways), chosen by the parity of the iteration.  In an asynchronous job
- * it has one slot, which restarts at once.  The sum of a slot is computed
- * inside the packet that will carry the result.  This packet consists of a Seg
- * and floats.  The packets of a vector lie one after another, so a run of
- * results is contiguous in memory.  The packets form a ring of `depth` vectors,
- * one for each recent iteration.  A result stays in the ring until its place is
- * needed again, so that members that lost the result can get it.
+ * slots (ways), chosen by the parity of the iteration.  In an asynchronous job,
+ * each segment has one slot, which restarts at once.  The sum of a slot is
+ * computed inside the packet that will carry the result.  This packet consists
+ * of a Seg and floats.  The packets of a vector lie one after another, so a run
+ * of results is contiguous in memory.  The packets form a ring of `depth`
+ * vectors, one for each recent iteration.  A result stays in the ring until its
+ * place is needed again, so that members that lost the result can get it.
  *
  * A switch may have less memory than a vector needs (section 3.1).  In that
  * case there are only 2 * span slots.  If all segments are numbered
@@ -54,13 +54,14 @@ enum { SUMS_NONE = UINT32_MAX };
 struct sums_slot {
 	int64_t iteration;
 	uint64_t began_ns;	/* when the slot was restarted */
-	uint64_t posted; /* outbox round in which its sum was sent to the
-			  * parent; 0: none */
+	uint64_t posted; /* outbox round in which the sum of the slot was sent
+			  * to the parent; 0: none */
 	uint32_t accepted;	/* number of packets that count towards H */
 	uint32_t rows;		/* number of packets added */
 	uint32_t n;		/* number of floats in the segment */
-	uint32_t index;		/* index of its segment */
-	uint32_t before, after;	/* neighbours in the list of filling slots */
+	uint32_t index;		/* index of the segment */
+	uint32_t before, after;	/* previous and next slot in the list of filling
+				 * slots */
 	uint16_t contributions;	/* number of worker vectors in the sum, at most
 				 * 65,535 */
 	uint8_t state;		/* enum sums_state */
@@ -76,7 +77,7 @@ struct sums_kept {
 	int64_t iteration;	/* SUMS_NEVER: no result yet */
 	uint64_t posted;	/* outbox round in which the result was sent; 0:
 				 * none */
-	uint32_t index;		/* index of its segment */
+	uint32_t index;		/* index of the segment */
 	uint32_t n;		/* number of floats */
 	uint32_t done;		/* serial number of the completed segment */
 };
@@ -117,7 +118,7 @@ struct sums {
 	uint8_t *work;		/* working memory: work_stride bytes for each
 				 * slot */
 	uint32_t oldest, newest;	/* ends of the list of filling slots */
-	uint32_t filling;	/* length of that list */
+	uint32_t filling;	/* length of the list of filling slots */
 	uint32_t *ready;	/* by way: number of slots in state
 				 * SUMS_READY */
 	struct reduce_count count;

@@ -293,8 +293,8 @@ iswitch_has_had_result(const struct job *j, const struct seg *g)
 /*
  * Must all members join again because the parent has restarted its job?  A
  * worker that supports only Help would not contribute to an iteration again.
- * With fewer slots than segments, its next segments would then wait for that
- * iteration for ever.
+ * With fewer slots than segments, the worker's next segments would wait for
+ * that iteration for ever.
  */
 static inline bool
 iswitch_must_disband(const struct job *j)

@@ -249,8 +249,8 @@ iswitch_crc_matches(uint32_t *have, uint32_t crc)
  * May a worker continue from iteration join->next?  After a restart of the
  * switch, only some of the workers may have the last result.  In that case the
  * job begins with the workers that lack this result.  The other workers must
- * contribute to its iteration again, so they can join only if their Join says
- * that they can do this.
+ * contribute again to the iteration of this result, so they can join only if
+ * their Join says that they can do this.
  */
 static inline bool
 iswitch_may_join_at(struct job *j, const struct control_join *join)
@@ -378,9 +378,9 @@ iswitch_went_back(const struct job *j, uint32_t id,
 }
 
 /*
- * Does this Join need an iteration before the one at which the parent let the
- * job begin?  The other members of the parent may not be able to contribute to
- * that iteration again.  If all members support state transfer, the worker
+ * Does this Join need an iteration before the iteration at which the parent let
+ * the job begin?  The other members of the parent may not be able to contribute
+ * to that iteration again.  If all members support state transfer, the worker
  * fetches a state instead.
  */
 static inline bool
@@ -600,9 +600,10 @@ iswitch_enter_member(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 }
 
 /*
- * A worker joins from `from`.  If a later process has taken its number, return
- * the member of that process, otherwise NULL.  The number belongs to the latest
- * process, because a worker that was killed restarts at another port.
+ * If a later process has taken the number of the process at `from`, return the
+ * member to which this number belongs.  Returns NULL otherwise.  The number
+ * belongs to the latest process, because a worker that was killed restarts at
+ * another port.
  */
 static inline const struct member *
 iswitch_find_holder(const struct job *j, const union addr *from,

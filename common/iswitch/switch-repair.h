@@ -52,7 +52,9 @@ static inline void iswitch_send_notices(struct iswitch *s, struct job *j);
 static inline void iswitch_retransmit_resume(struct iswitch_job *job,
     uint64_t now_ns);
 
-/* Repeat the previous iteration with the parent, which still has it. */
+/*
+ * Repeat the previous iteration, because the parent is still at that iteration.
+ */
 static inline void iswitch_retransmit_step_back(struct job *j, uint64_t now_ns);
 
 /*

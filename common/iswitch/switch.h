@@ -126,8 +126,8 @@ struct iswitch_receiver {
 	uint64_t held_ns;
 	uint16_t number;		/* the parent's number for the worker,
 					 * or 0 */
-	uint32_t sender;		/* member id; MEMBERS_NONE: the
-					 * parent */
+	uint32_t sender;		/* member id of the sender;
+					 * MEMBERS_NONE: the parent */
 	uint32_t skipped;		/* number of senders that sent
 					 * nothing */
 	uint32_t attempts;		/* number of Fetches since the last
@@ -178,8 +178,8 @@ struct iswitch_job {
 struct iswitch_ref {
 	union addr at;
 	uint32_t job, member;		/* job index; member id */
-	uint32_t next;			/* next ref with the same key, or next
-					 * free ref */
+	uint32_t next;			/* index of the next ref with the same
+					 * key, or of the next free ref */
 };
 
 struct iswitch {
@@ -287,7 +287,9 @@ static inline void iswitch_send_group_status(struct iswitch *s,
 static inline void iswitch_send_help(void *ctx, const struct member *m,
     uint64_t word);
 
-/* Does the job repair losses towards the parent, and may it send now? */
+/*
+ * Does the job repair losses towards the parent, and may the switch send now?
+ */
 static inline bool iswitch_may_retransmit(const struct iswitch_job *job);
 
 /* Return when a job without members must be removed, or UINT64_MAX. */

@@ -167,9 +167,9 @@ struct sync_worker {
 	uint64_t first_ns;		/* when the first segment of t was sent,
 					 * or 0 */
 
-	uint64_t answer[SYNC_WORKER_ANSWERS];	/* queue of the Seg words of
-						 * segments to send again, which
-						 * Helps requested */
+	uint64_t answer[SYNC_WORKER_ANSWERS];	/* queue of the Seg words of the
+						 * segments that Helps
+						 * requested */
 	uint32_t answers, answered;
 	uint32_t ask[SYNC_WORKER_ASKS];	/* queue of the indices of results to
 					 * request */
@@ -665,8 +665,8 @@ sync_worker_repair_result(
 
 /*
  * Report a repeated result to the retransmission queue.  If there are fewer
- * slots than segments, it means that a restarted switch now has a slot for
- * another segment that it lacks.
+ * slots than segments, the repeated result means that a restarted switch now
+ * has a slot for another segment, which the switch still lacks.
  */
 static inline void
 sync_worker_repair_duplicate(struct sync_worker *l, uint32_t index,
