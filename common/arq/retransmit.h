@@ -1066,7 +1066,7 @@ retransmit_deadline_ns(const struct retransmit *m)
 }
 
 /*
- * Tell whether a Probe must follow the last segment of a vector, or of a full
+ * Tell whether a Probe must follow the last segment of a vector or of a full
  * flight.
  */
 static inline bool
