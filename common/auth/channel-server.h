@@ -54,7 +54,7 @@ struct channel_server_row {
 	bool open;			/* the channel is open; `cookie` opened
 					 * it */
 	uint8_t cookie[COOKIE_BYTES];
-	bool commands;			/* key was derived from
+	bool commands;			/* `key` was derived from
 					 * rules.commands */
 	struct key key;			/* key of its MACs */
 	uint64_t in, out;		/* last counter received; last counter

@@ -119,8 +119,8 @@ handshake_server_tos(const struct handshake_server *o)
 }
 
 /*
- * Find the row of an address.  Returns its number, or returns 0 and sets *r to
- * NULL.
+ * Find the row of an address.  Returns the number of the row, or returns 0 and
+ * sets *r to NULL.
  */
 static inline uint32_t
 handshake_server_find(const struct handshake_server *o, const union addr *at,

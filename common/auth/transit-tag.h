@@ -148,8 +148,8 @@ transit_tag_free(struct transit_tag *h)
 }
 
 /*
- * Find the row of an address in a VLAN.  Returns its number, or returns 0 and
- * sets *r to NULL.
+ * Find the row of an address in a VLAN.  Returns the number of the row, or
+ * returns 0 and sets *r to NULL.
  */
 static inline uint32_t
 transit_tag_find_row(const struct transit_tag *h, const union addr *at,
