@@ -360,7 +360,9 @@ sumtree_draw(struct sumtree *t, struct rng *rng, bool strata, size_t n,
 	}
 }
 
-/* Return weight times 2^shift, rounded up, and at most SUMTREE_WEIGHT_MAX. */
+/*
+ * Return `weight` times 2^shift, rounded up and limited to SUMTREE_WEIGHT_MAX.
+ */
 static inline uint32_t
 sumtree_scaled(uint32_t weight, int shift)
 {
