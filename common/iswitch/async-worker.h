@@ -289,7 +289,7 @@ async_worker_start_repair(struct async_worker *w, uint64_t now_ns)
 	return true;
 }
 
-/* Put the gradient that was committed into the retransmission queue. */
+/* Put the committed gradient into the retransmission queue. */
 static inline void
 async_worker_repair_push(struct async_worker *w, uint64_t now_ns)
 {

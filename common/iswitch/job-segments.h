@@ -122,7 +122,7 @@ static inline void job_ask_silent(struct job *j, uint64_t now_ns, job_ask *ask,
 
 /*
  * Ask member id for as many lost segments as its credit allows.  Returns false
- * if its vector is complete.
+ * if the vector of the member is complete.
  */
 static inline bool job_ask_more(struct job *j, uint32_t id, job_ask *ask,
     void *ctx);
@@ -134,8 +134,8 @@ static inline bool job_ask_more(struct job *j, uint32_t id, job_ask *ask,
 static inline bool job_send_backlog(struct job *j);
 
 /*
- * Is segment i of iteration t still queued for member id?  If so, it need not
- * be sent again.
+ * Is segment i of iteration t still queued for member id?  If so, the segment
+ * need not be sent again.
  */
 static inline bool job_answer_is_queued(const struct job *j, uint32_t id,
     int64_t t, uint32_t i);

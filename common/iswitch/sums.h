@@ -267,7 +267,7 @@ static inline const uint8_t *sums_find_result(const struct sums *a, int64_t t,
 static inline struct sums_kept *sums_entry_of(const struct sums *a,
     const uint8_t *result);
 
-/* Return the length of a packet that sums_find_result() returned, in bytes. */
+/* Return the length, in bytes, of a packet that sums_find_result() returned. */
 static inline uint32_t sums_result_bytes(const struct sums *a,
     const uint8_t *result);
 

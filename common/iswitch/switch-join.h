@@ -663,8 +663,8 @@ iswitch_join_member(struct iswitch *s, struct iswitch_job *job,
 }
 
 /*
- * Charge the quota of `from`, which starts the job.  Returns false if the quota
- * is exceeded.
+ * Charge the job to the quota of `from`, the address that starts the job.
+ * Returns false if the quota is exceeded.
  */
 static inline bool
 iswitch_charge_job(struct iswitch *s, struct iswitch_job *job,

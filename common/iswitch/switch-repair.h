@@ -597,8 +597,8 @@ iswitch_receive_probe(struct iswitch *s, struct job *j, uint32_t id,
 		return;
 	}
 	if (t > j->start && t > m->from && !job_is_whole(j, t - 1)) {
-		t--;		/* the member got t - 1 from an earlier instance
-				 * of the switch */
+		t--;		/* the member got the results of t - 1 from an
+				 * earlier instance of the switch */
 		upto = j->sums.s.segs;
 	}
 	st.whole = iswitch_has_sent_all(j, id, t);

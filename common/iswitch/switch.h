@@ -189,8 +189,8 @@ struct iswitch {
 	uint32_t backlog_turn;		/* index of the job for which queued
 					 * answers were posted last */
 	struct hashmap by_id;		/* map from job id to index */
-	struct hashmap by_addr;		/* map from addr_key() to the first
-					 * ref */
+	struct hashmap by_addr;		/* map from addr_key() to the index of
+					 * the first ref */
 	struct iswitch_ref *ref;
 	uint32_t refs, refs_room, ref_free;
 	struct job_budget budget;
