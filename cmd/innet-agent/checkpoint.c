@@ -20,7 +20,7 @@
 
 enum { MARK_BYTES = 8, CRC_BYTES = 4 };
 
-static const char mark[MARK_BYTES + 1] = "innetck1";	/* comes after
+static const char mark[MARK_BYTES + 1] = "innetck1";	/* follows the
 							   weights */
 
 /* The settings that must be the same when training continues. */
@@ -233,7 +233,10 @@ is_of_same_kind(struct snapshot *s, const struct learner *l, const char *path)
 	return false;
 }
 
-/* Restore weights and state from s->at on.  Return NULL, or an error text. */
+/*
+ * Restore the weights and the state, which begin at s->at.  Return NULL, or a
+ * description of the error.
+ */
 static const char *
 restore_state(struct checkpoint *c, struct snapshot *s)
 {

@@ -2,12 +2,12 @@
  * checkpoint.h - save and restore the state of training
  *
  * A checkpoint begins with a policy (policy-file.h) whose weights carry the
- * iteration of the gradient stream.  After the policy come the settings that
- * must be the same when training continues, the state of the environments,
- * random generators and optimizer, the counts, and the CRC-32C of everything
- * before it.  A checkpoint is taken after a lesson, when nothing is in
- * progress.  It is written completely or not at all, in the byte order of the
- * machine.
+ * iteration of the gradient stream.  The policy is followed by the settings
+ * that must be the same when training continues, the state of the environments,
+ * random generators and optimizer, and the counts of steps, episodes and
+ * gradients.  The last four bytes are the CRC-32C of all bytes before them.  A
+ * checkpoint is taken after a lesson, when nothing is in progress.  It is
+ * written completely or not at all, in the byte order of the machine.
  */
 #ifndef INNET_AGENT_CHECKPOINT_H
 #define INNET_AGENT_CHECKPOINT_H
@@ -21,19 +21,20 @@
 
 struct checkpoint {
 	const char *path;	/* borrowed; NULL: write no checkpoint */
-	uint64_t every;		/* updates between two files */
+	uint64_t every;		/* updates between two writes of the file */
 	struct learner *l;	/* borrowed, like optimizer and iteration */
 	struct optimizer *optimizer;
-	uint64_t *iteration;	/* of the gradient stream; NULL: no stream */
-	void (*more)(void *arg, struct snapshot *s);	/* names more parts, */
-	void *arg;		/* unless `more` is NULL */
-	struct snapshot last;	/* the newest; empty: none; owned */
-	uint64_t updates;	/* updates up to the newest checkpoint */
-	uint64_t written;	/* updates up to the one in the file */
+	uint64_t *iteration;	/* iteration of the stream; NULL: no stream */
+	/* If not NULL, more(arg, s) names further parts of the state. */
+	void (*more)(void *arg, struct snapshot *s);
+	void *arg;
+	struct snapshot last;	/* newest checkpoint; empty: none; owned */
+	uint64_t updates;	/* updates before the newest checkpoint */
+	uint64_t written;	/* updates before the checkpoint in the file */
 	bool there;		/* this run has written the file */
 };
 
-/* Take the present state as the newest checkpoint. */
+/* Make the present state the newest checkpoint, in memory only. */
 void checkpoint_take(struct checkpoint *c);
 
 /*

@@ -17,35 +17,36 @@ enum role { ROLE_WORKER, ROLE_ACTOR, ROLE_LEARNER };
 
 struct remote {
 	enum role role;
-	const char *at[SHARDS_MAX];	/* servers: HOST:PORT, or a path */
+	const char *at[SHARDS_MAX];	/* each server's HOST:PORT or path */
 	size_t servers;		/* number of addresses; 0: none were given */
-	bool redis;		/* plain Redis, where experiences are a list */
+	bool redis;		/* plain Redis: experiences are in a list */
 	const char *password_file;
 	char *password;		/* the server's password, owned; NULL: none */
-	uint64_t index, actors;	/* actor: its number from 0; number of actors */
-	uint64_t push, pull;	/* actor: experiences per push; pull interval */
-	bool realtime;		/* actor: experiences a push, steps a pull */
+	uint64_t index, actors;	/* actor: its index from 0; number of actors */
+	/* actor: experiences in each push; environment steps between pulls */
+	uint64_t push, pull;
+	bool realtime;		/* actor: exchange data at real-time priority */
 	uint64_t publish;	/* learner: gradients between publications */
-	uint64_t gradients;	/* learner: gradients to end at; 0: no limit */
+	uint64_t gradients;	/* learner: maximum number; 0: no limit */
 	bool clear;		/* learner: first remove all keys */
-	bool prefetch;		/* learner: draw during a lesson */
+	bool prefetch;		/* learner: draw batches during lessons */
 	uint64_t batches;	/* learner: batches drawn in one exchange */
-	double lo, hi;		/* learner: samples per insert; 0: any */
-	uint64_t experience_bytes;	/* minimum length of each */
+	double lo, hi;		/* learner: limits of --ratio; 0: no limit */
+	uint64_t experience_bytes;	/* pad each experience to this size */
 };
 
 struct conf {
 	const struct env_kind *env;
 	const struct algo *algo;
 	struct hyperparameters hyper;
-	bool buffer_given, alpha_given;	/* given as an option */
+	bool buffer_given, alpha_given;	/* --buffer, --alpha was given */
 	enum optimizer_rule rule;
 	uint64_t seed, init_seed, steps, episodes, interval_ns;
 	uint64_t compute_ns, timeout_ns;
-	uint64_t elements;	/* minimum floats in a vector; 0: no minimum */
+	uint64_t elements;	/* pad vectors to this many floats; 0: do not */
 	struct remote remote;
 	const char *log, *save, *load, *eval, *report;
-	uint64_t save_every;	/* updates between checkpoints; 0: none */
+	uint64_t save_every;	/* updates per checkpoint; 0: write none */
 	FILE *json;		/* stream for the report; NULL: no report */
 	bool alone, solve, quiet, verbose, init, deltas;
 };

@@ -13,8 +13,8 @@ static const char *const yesno[] = { "no", "yes", NULL };
 static const char *const draws[] = { "uniform", "per", NULL };
 
 /*
- * The table of hyperparameters, with the algorithms that use each of them and
- * its range or words.
+ * The table of hyperparameters.  Each row gives the algorithms that use the
+ * hyperparameter, and the range or the words that its option accepts.
  */
 static const struct hyperparameter {
 	int ch;

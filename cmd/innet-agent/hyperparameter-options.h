@@ -36,9 +36,9 @@ struct hyperparameter_options {
 };
 
 /*
- * Read option ch, whose name is `name`, with its argument in optarg.  Return
- * false if the option sets no hyperparameter.  Exits with status 2 if the
- * argument is wrong.
+ * Process option ch, whose name is `name` and whose argument is in optarg.
+ * Return false if the option sets no hyperparameter.  Exits with status 2 if
+ * the argument is wrong.
  */
 bool hyperparameter_options_take(struct hyperparameter_options *g, int ch,
     const char *name);
@@ -48,9 +48,9 @@ bool hyperparameter_options_given(const struct hyperparameter_options *g,
     int ch);
 
 /*
- * Set *hyper to the preset for the algorithm and the environment, and replace
- * the values that options gave.  Exits with status 2 if an option does not
- * apply to this algorithm.
+ * Set *hyper to the preset for the algorithm and the environment.  Then replace
+ * each value for which an option was given.  Exits with status 2 if an option
+ * does not apply to this algorithm.
  */
 void hyperparameter_options_apply(const struct hyperparameter_options *g,
     const struct algo *algo, const struct env_kind *kind,

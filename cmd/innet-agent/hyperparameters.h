@@ -18,29 +18,29 @@ struct hyperparameters {
 	uint64_t batch;		/* samples per gradient; 0: the whole lesson */
 	uint64_t hidden;	/* neurons in each hidden layer */
 	double gamma;		/* discount factor */
-	double lambda;		/* for generalised advantage estimation */
+	double lambda;		/* decay of generalised advantage estimates */
 	double entropy;		/* weight of the policy's entropy */
 	double clip;		/* ppo: limit on |probability ratio - 1| */
 	double norm;		/* largest L2 norm of a gradient; 0: no limit */
 	double rate;		/* learning rate */
-	double scale;		/* factor for rewards, in learning only */
+	double scale;		/* factor for rewards, only for learning */
 	/* For algorithms with a replay buffer, dqn and ddpg: */
 	uint64_t buffer;	/* capacity in transitions */
 	uint64_t by_priority;	/* 1: draw by priority; 0: draw uniformly */
 	double alpha;		/* exponent of the priorities */
 	double beta;		/* initial exponent of importance weights */
-	uint64_t anneal;	/* gradients until that exponent is 1 */
+	uint64_t anneal;	/* gradients until the exponent reaches 1 */
 	uint64_t warmup;	/* environment steps before the first lesson */
-	uint64_t nstep;		/* rewards summed in an n-step return */
+	uint64_t nstep;		/* number of rewards in an n-step return */
 	uint64_t target;	/* gradients between copies to the target net */
 	double tau;		/* share by which the target net follows at each
-				   gradient; 0: copy the net */
-	double explore;		/* dqn: lowest chance of a random action; ddpg:
+				   gradient; 0: copy the weights */
+	double explore;		/* dqn: minimum chance of a random action; ddpg:
 				   noise, as a share of an action's range */
-	uint64_t explore_steps;	/* dqn: steps until that chance is lowest */
+	uint64_t explore_steps;	/* dqn: steps until the minimum chance */
 	uint64_t twin;		/* dqn: 1: double Q (van Hasselt, 2016) */
-	uint64_t lagged;	/* ddpg: 1: the actor follows the critic as it
-				   was one gradient before */
+	uint64_t lagged;	/* ddpg: 1: train the actor with the critic from
+				   before the critic's latest gradient */
 	uint64_t dueling;	/* dqn: 1: use a dueling net (Wang, 2016) */
 };
 

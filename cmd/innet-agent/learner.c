@@ -65,7 +65,7 @@ wait_for_interval(struct learner *l)
 	if (l->interval_ns == 0)
 		return true;
 	if (l->deadline_ns < now)
-		l->deadline_ns = now;	/* late, or first: do not catch up */
+		l->deadline_ns = now;	/* late or first: do not catch up */
 	rc = wait_until(NULL, 0, l->deadline_ns, l->tally->stop);
 	l->deadline_ns += l->interval_ns;
 	return rc == WAIT_DUE;
@@ -144,9 +144,10 @@ learner_run(struct learner *l, bool (*each)(void *), void *arg)
 }
 
 /*
- * Shorten the gradient so that its norm is at most hyper.norm, unless that is
- * 0.  Four sums are computed in parallel, each over a fixed set of elements, so
- * that an addition has to wait only for the previous addition to its own sum.
+ * Shorten the gradient so that its norm is at most hyper.norm.  Do nothing if
+ * hyper.norm is 0.  Four sums are computed in parallel, each over a fixed set
+ * of elements, so that an addition has to wait only for the previous addition
+ * to its own sum.
  */
 static void
 clip_gradient(struct learner *l)

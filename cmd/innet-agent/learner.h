@@ -25,8 +25,8 @@ struct learner {
 	struct hyperparameters hyper;
 	struct rng rng;
 	void *self;		/* the algorithm's state, set by its open() */
-	size_t params;		/* floats in the vector, set by open() */
-	float *w, *grad;	/* params floats each */
+	size_t params;		/* number of floats in w; set by open() */
+	float *w, *grad;	/* `params` floats each */
 	struct gradient_sink sink;
 	/*
 	 * The optimizer that applies each gradient at once.  NULL: gradients
@@ -34,18 +34,18 @@ struct learner {
 	 */
 	const struct optimizer *own_optimizer;
 	struct tally *tally;	/* borrowed */
-	uint64_t interval_ns;	/* minimum time between two vectors sent */
+	uint64_t interval_ns;	/* minimum time between sending two vectors */
 	uint64_t deadline_ns;	/* earliest time to send the next vector */
 	uint64_t compute_ns;	/* minimum time to compute each vector */
-	uint64_t free_ns;	/* time when that computation could begin */
+	uint64_t free_ns;	/* time when the sink last returned; 0: never */
 	/*
 	 * With --send deltas, the sink gets the change that a lesson makes to
-	 * the weights, and the next three are not NULL:
+	 * the weights, and the next three pointers are not NULL:
 	 */
 	struct optimizer *local_optimizer; /* applies the gradients; borrowed */
-	float *base, *delta;	/* params floats each */
+	float *base, *delta;	/* `params` floats each */
 	/*
-	 * Called with lesson_arg after each lesson that succeeded, unless NULL.
+	 * If not NULL, called with lesson_arg after each lesson that succeeded.
 	 */
 	void (*lesson_done)(void *arg);
 	void *lesson_arg;
@@ -53,7 +53,7 @@ struct learner {
 
 struct algo {
 	const char *name;	/* name in --algo */
-	bool discrete, continuous;	/* kinds of actions it can learn */
+	bool discrete, continuous;	/* can learn such actions */
 
 	/*
 	 * Exit with status 2 and a message if the hyperparameters contradict
@@ -62,37 +62,37 @@ struct algo {
 	void (*check)(const struct hyperparameters *hyper);
 
 	/*
-	 * Set self and params, or exit with status 1 without memory; close()
-	 * frees self.
+	 * Set l->self and l->params.  Exits with status 1 if there is no
+	 * memory.  close() frees l->self.
 	 */
 	void (*open)(struct learner *l);
 	void (*close)(struct learner *l);
 
-	/* Set the first weights w. */
+	/* Set w to random initial weights. */
 	void (*init)(struct learner *l, float *w, struct rng *rng);
 
 	/*
-	 * Name the parts of self that the next lesson depends on.  Called after
-	 * init or a lesson.  An algorithm with a replay memory can do this only
-	 * if the memory is elsewhere.
+	 * Name the parts of l->self that the next lesson depends on.  Called
+	 * after init() or after a lesson.  An algorithm with a replay memory
+	 * can do this only if the memory is on a server.
 	 */
 	void (*parts)(struct learner *l, struct snapshot *s);
 
 	/*
-	 * Play until there is a lesson.  Return false as soon as training is
-	 * over.
+	 * Play until there is enough experience for a lesson.  Return false as
+	 * soon as training is over.
 	 */
 	bool (*play)(struct learner *l);
 
 	/*
-	 * Learn from the lesson: write gradients to l->grad and pass each on
-	 * with learner_apply_gradient().
+	 * Learn from the lesson: compute gradients in l->grad, and call
+	 * learner_apply_gradient() for each of them.
 	 */
 	enum optimizer_status (*learn)(struct learner *l);
 
 	/*
-	 * Compute the priorities of n <= hyper.batch experiences from l->w
-	 * alone.  NULL: the algorithm has no priorities.
+	 * Compute the priorities of n <= hyper.batch experiences, using no
+	 * other weights than l->w.  NULL: the algorithm has no priorities.
 	 */
 	void (*prioritize)(struct learner *l, const struct rows *rows, size_t n,
 	    float *priority);
@@ -106,20 +106,20 @@ struct algo {
 };
 
 /*
- * Open a learner with new weights, drawn from the seed *init or, if init is
- * NULL, from seed.  The caller sets l->sink.
+ * Open a learner with random weights.  Their seed is *init or, if `init` is
+ * NULL, `seed`.  The caller sets l->sink.
  */
 void learner_open(struct learner *l, const struct env_kind *kind,
     const struct algo *algo, const struct hyperparameters *hyper, uint64_t seed,
     const uint64_t *init, struct tally *t);
 
 /*
- * Make the learner send the change of the weights by each lesson instead of
- * gradients.  The optimizer `local` makes that change.
+ * Make the learner send the change that each lesson makes to the weights,
+ * instead of gradients.  The optimizer `local` applies the gradients.
  */
 void learner_send_deltas(struct learner *l, struct optimizer *local);
 
-/* Free what learner_open() allocated. */
+/* Free the memory that learner_open() and learner_send_deltas() allocated. */
 void learner_close(struct learner *l);
 
 /*
@@ -130,8 +130,8 @@ enum optimizer_status learner_run(struct learner *l, bool (*each)(void *),
     void *arg);
 
 /*
- * Shorten l->grad to hyper.norm, and pass it to the sink or to the local
- * optimizer.
+ * Reduce the norm of l->grad to at most hyper.norm, and pass the gradient to
+ * the sink or to the local optimizer.
  */
 enum optimizer_status learner_apply_gradient(struct learner *l);
 

@@ -77,7 +77,7 @@ policy_file_write(const char *path, const struct learner *l)
 	return -1;
 }
 
-/* Return the index in names of the member's value, or -1 if it is not there. */
+/* Return the index of the member's value in `names`, or -1 if it is absent. */
 static int
 find_name(const cJSON *hello, const char *member, const char *const *names)
 {
@@ -152,10 +152,10 @@ policy_file_names(const uint8_t *text, size_t len, const struct env_kind **env,
 }
 
 /*
- * Open the learner that the hello describes, with those n weights.  Return
- * NULL, or a description of the error.  A net has one weight from each neuron
- * of a layer to each neuron of the next layer, so check n before memory is
- * allocated for the net.
+ * Open the learner that the hello describes, with the n floats at `weights`.
+ * Return NULL, or a description of the error.  A net has one weight from each
+ * neuron of a layer to each neuron of the next layer, so check n before memory
+ * is allocated for the net.
  */
 static const char *
 open_learner(struct learner *l, const struct policy_head *head,

@@ -19,22 +19,22 @@ enum {
 };
 
 /*
- * Write the hello of l for vectors of `elements` floats.  Return its length in
- * bytes.
+ * Write the hello of learner l for vectors of `elements` floats to buf.  Return
+ * the length of the hello in bytes.
  */
 size_t policy_file_hello(char buf[POLICY_FILE_HELLO_MAX],
     const struct learner *l, size_t elements);
 
 /*
- * Write everything that precedes the weights of l in the file, for a vector of
- * `elements` floats and the given iteration.  Return the length in bytes.
+ * Write the part of the file before the weights of l to `to`, for a vector of
+ * `elements` floats and the given iteration.  Return its length in bytes.
  */
 size_t policy_file_head(uint8_t to[POLICY_FILE_HEAD_MAX],
     const struct learner *l, size_t elements, uint64_t iteration);
 
 /*
- * Read from a hello which environment and algorithm it names.  Return NULL, or
- * a description of the error.
+ * Find the environment and the algorithm that a hello names.  Return NULL, or a
+ * description of the error.
  */
 const char *policy_file_names(const uint8_t *text, size_t len,
     const struct env_kind **env, const struct algo **algo);
@@ -49,9 +49,9 @@ int policy_file_check(const char *path);
 int policy_file_write(const char *path, const struct learner *l);
 
 /*
- * Read the policy at path into a new learner with that seed; the caller closes
- * the learner.  Return false after printing a message if the policy cannot be
- * read or does not fit.
+ * Read the policy at path into a new learner whose seed is `seed`.  The caller
+ * closes the learner.  Return false after printing a message if the policy
+ * cannot be read or does not fit its environment.
  */
 bool policy_file_read(const char *path, uint64_t seed, struct tally *t,
     struct learner *l);

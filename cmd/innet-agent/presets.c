@@ -3,9 +3,9 @@
  *
  * The first row of an algorithm is its default, which is used for environments
  * without a row.  The values of a2c were found with three asynchronous workers
- * and with Adam at a learning rate of 0.005 on a server.  If gradients are
- * clipped to the same norm, or averaged over fewer steps, the agent learns too,
- * but often loses what it has learned.
+ * and with Adam at a learning rate of 0.005 on a server.  If all gradients are
+ * clipped to a common norm, or averaged over fewer steps, the agent also
+ * learns, but often forgets again.
  */
 #include "config.h"
 
@@ -88,7 +88,7 @@ static const struct row {
 	    .target = 100, .tau = 0.01, .explore = 0.1, .lagged = 1 } },
 };
 
-/* Return whether name is the environment env, on any physics engine. */
+/* Return whether `name` is the environment `env` with any physics engine. */
 static bool
 is_environment(const char *name, const char *env)
 {

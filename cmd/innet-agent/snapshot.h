@@ -1,9 +1,9 @@
 /*
  * snapshot.h - write the parts of a state one after another, or read them back
  *
- * An object with a state names its parts in one function, by calls of
- * snapshot_part().  The order is the same for both directions: writing a
- * snapshot copies each part into it, and reading a snapshot restores each part.
+ * An object names the parts of its state in one function, by calls of
+ * snapshot_part().  The same function writes and reads a snapshot: writing
+ * copies each part into the snapshot, and reading restores each part.
  * Parts are stored in the machine's own byte order.  A read beyond the end
  * leaves the part unchanged and marks the snapshot as bad.  The reader calls
  * snapshot_whole() once at the end.
@@ -26,7 +26,7 @@ struct snapshot {
 	bool reading, bad;
 };
 
-/* Append n bytes.  Exits 1 without memory. */
+/* Append the n bytes at p.  Exits with status 1 if there is no memory. */
 static inline void
 snapshot_add(struct snapshot *s, const void *p, size_t n)
 {

@@ -130,7 +130,7 @@ receive_message(struct child *c, struct stream_head *h, const uint8_t **body)
 	return OPTIMIZER_FAILED;
 }
 
-/* Return what is wrong with a result, or NULL if it is valid. */
+/* Return a description of the error in a result, or NULL if it is valid. */
 static const char *
 check_result(const struct child *c, const struct stream_head *h, const float *v)
 {
@@ -221,8 +221,8 @@ send_state(struct child *c, float *w)
 }
 
 /*
- * Replace our state by that of another worker.  The gradient gets no other
- * answer.
+ * Replace our state by another worker's state.  No result follows for the
+ * gradient that we sent.
  */
 static enum optimizer_status
 receive_state(struct child *c, const struct stream_head *h, const uint8_t *body,
@@ -263,8 +263,8 @@ print_hello(const uint8_t *text, size_t len)
 }
 
 /*
- * Receive results up to the last one for the gradient that was sent; a hello
- * can arrive between them.
+ * Receive results until the last result for the gradient that was sent.  A
+ * hello can arrive between two results.
  */
 static enum optimizer_status
 receive_results(struct child *c, float *w)
@@ -305,7 +305,7 @@ receive_results(struct child *c, float *w)
 	return OPTIMIZER_CONTINUE;
 }
 
-/* Copy a vector to c->wide, which is as long as vectors on the stream. */
+/* Copy a vector to c->wide, which has the length of vectors on the stream. */
 static const float *
 widen_vector(struct child *c, const float *vector)
 {

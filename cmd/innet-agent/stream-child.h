@@ -22,12 +22,12 @@ struct child {
 	const volatile sig_atomic_t *stop;
 	bool verbose;
 	struct optimizer *optimizer; /* applies sums; borrowed */
-	size_t params;		/* floats in the agent's vectors */
-	size_t elements;	/* floats in vectors on the stream, 0-padded */
-	float *base;		/* weights that deltas start from: sums are
-				   added to them, models replace them; borrowed;
-				   NULL: send gradients */
-	float *mean, *wide;	/* params and elements floats; owned */
+	size_t params;		/* number of floats in the agent's vectors */
+	size_t elements;	/* floats in a vector on the stream, padded */
+	float *base;		/* weights before the present delta; a sum is
+				   added to them, a model replaces them;
+				   borrowed; NULL: send gradients */
+	float *mean, *wide;	/* `params` and `elements` floats; owned */
 	struct stream_in stream;
 	uint64_t iteration;	/* iteration of the present weights */
 	uint64_t sent, results;	/* gradients sent, results read */

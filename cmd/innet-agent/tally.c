@@ -21,8 +21,8 @@ tally_seconds(const struct tally *t)
 }
 
 /*
- * Flush a row of the log.  After the first failure, only remember that it
- * failed.
+ * Flush a row of the log.  At the first failure, print a warning and remember
+ * the failure.
  */
 static void
 log_flush(struct tally *t)

@@ -1,5 +1,6 @@
 /*
- * tally.h - count steps, episodes and gradients, and decide when to end
+
+ * tally.h - count steps, episodes and gradients, and decide when training ends
  *
  * It also keeps the rewards of the last hundred episodes and writes the log,
  * which has a row for each episode.
@@ -21,13 +22,14 @@ struct tally_begun {
 struct tally {
 	struct tally_begun begun;	/* counts in the loaded checkpoint */
 	uint64_t steps, episodes, gradients;
-	uint64_t steps_end, episodes_end;	/* 0: there is no such end */
-	double solved;		/* with `solve`, the mean reward that ends it */
+	uint64_t steps_end, episodes_end;	/* limits; 0: no limit */
+	double solved;		/* mean reward that ends training, if `solve` */
 	bool solve;
 	double last[TALLY_LAST];
 	uint64_t begun_ns;	/* start of the run, CLOCK_MONOTONIC */
 	uint64_t play_ns;	/* time spent playing */
-	uint64_t lesson_ns;	/* learning, including sink_ns and replay_ns */
+	uint64_t lesson_ns;	/* time spent learning; includes sink_ns and
+				   replay_ns */
 	uint64_t sink_ns;	/* time spent in the gradient sink */
 	uint64_t replay_ns;	/* time spent in the replay memory */
 	uint64_t first_ns;	/* time of the first gradient */
@@ -38,15 +40,15 @@ struct tally {
 	const volatile sig_atomic_t *stop;	/* set when a signal arrives */
 };
 
-/* Return CLOCK_MONOTONIC in ns. */
+/* Return the time of CLOCK_MONOTONIC in ns. */
 uint64_t tally_now_ns(void);
 
 /* Return the seconds since the run began. */
 double tally_seconds(const struct tally *t);
 
 /*
- * Start the clock, and open a log at path unless path is NULL.  Exits 1 if the
- * log cannot be opened.
+ * Start the clock, and open a log at path unless path is NULL.  Exits with
+ * status 1 if the log cannot be opened.
  */
 void tally_open(struct tally *t, const char *path);
 
@@ -56,7 +58,7 @@ void tally_open(struct tally *t, const char *path);
  */
 int tally_close(struct tally *t);
 
-/* Count an episode; reward is its total reward. */
+/* Count an episode whose total reward is `reward`. */
 void tally_episode(struct tally *t, double reward);
 
 /*
@@ -71,8 +73,8 @@ double tally_mean(const struct tally *t, uint64_t n);
 bool tally_is_solved(const struct tally *t);
 
 /*
- * Return the gradients per second since the first; 0 if there are fewer than
- * two.
+ * Return the number of gradients per second since the first gradient.  Return 0
+ * if there are fewer than two gradients.
  */
 double tally_rate(const struct tally *t);
 

@@ -19,8 +19,8 @@ struct ac {
 };
 
 /*
- * Open the actor and the critic for batches of up to batch_max.  Exits 1
- * without memory.
+ * Open the actor and the critic for batches of up to batch_max rows.  Exits
+ * with status 1 if there is no memory.
  */
 static inline struct ac
 ac_open(const struct kern *kern, const struct env_kind *kind, size_t hidden,
@@ -47,8 +47,8 @@ ac_close(struct ac *ac)
 }
 
 /*
- * Return the index in the vector at which the logarithms of the deviations
- * begin.
+ * Return the index in the vector at which the logarithms of the standard
+ * deviations begin.
  */
 static inline size_t
 ac_log_std(const struct ac *ac)
@@ -57,7 +57,7 @@ ac_log_std(const struct ac *ac)
 }
 
 /*
- * Set the first weights, so that the policy is almost uniform and its
+ * Set the initial weights so that the policy is almost uniform and its standard
  * deviations are 1.
  */
 static inline void
@@ -88,8 +88,8 @@ ac_value(struct ac *ac, const float *w, const float *obs, size_t batch)
 
 /*
  * Compute the gradient of an objective with respect to the weights.  The
- * arguments by_out and by_value are its gradients with respect to the outputs
- * that ac_act() and ac_value() last returned for obs and batch.
+ * arguments by_out and by_value are the objective's gradients with respect to
+ * the outputs that ac_act() and ac_value() last returned for obs and batch.
  */
 static inline void
 ac_back(struct ac *ac, const float *w, const float *obs, size_t batch,

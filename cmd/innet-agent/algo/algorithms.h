@@ -11,8 +11,8 @@ extern const struct algo *const algo_all[];
 const char *const *algo_names(void);
 
 /*
- * Return NULL if the algorithm can learn that kind of environment.  Otherwise
- * return the reason.
+ * Return NULL if the algorithm can learn this kind of environment.  Otherwise
+ * return the reason why it cannot.
  */
 const char *algo_unfit(const struct algo *algo, const struct env_kind *kind);
 

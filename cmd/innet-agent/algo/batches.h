@@ -21,7 +21,8 @@ struct batch {
 };
 
 /*
- * Allocate n rows with observations of `wide` floats.  Exits 1 without memory.
+ * Allocate n rows with observations of `wide` floats.  Exits with status 1 if
+ * there is no memory.
  */
 struct rows rows_open(size_t n, size_t wide);
 void rows_close(struct rows *r);
@@ -33,7 +34,10 @@ void rows_put(struct rows *r, size_t i, size_t wide,
 /* Return row i; obs and next of the result are borrowed. */
 struct experience rows_get(const struct rows *r, size_t i, size_t wide);
 
-/* Allocate a batch of n experiences.  Exits 1 without memory. */
+/*
+ * Allocate a batch of n experiences with observations of `wide` floats.  Exits
+ * with status 1 if there is no memory.
+ */
 struct batch batch_open(size_t n, size_t wide);
 void batch_close(struct batch *b);
 

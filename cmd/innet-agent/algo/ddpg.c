@@ -23,8 +23,10 @@ struct ddpg {
 	/* These have one row for each row of a batch: */
 	float *act;		/* dims floats: the actor's action, -1 to 1 */
 	float *in;		/* obs + dims floats: the critic's inputs */
-	float *by_q, *by_in, *by_act;	/* gradients of q, in and act */
-	float *ahead;		/* the critic after its step; then work space */
+	/* Gradients with respect to q, to `in` and to `act`. */
+	float *by_q, *by_in, *by_act;
+	/* The critic's weights after its step, followed by work space. */
+	float *ahead;
 };
 
 static void
@@ -54,7 +56,8 @@ init_weights(struct learner *l, float *w, struct rng *rng)
 }
 
 /*
- * Compute into d->act the actions, -1 to 1, that the actor takes in n states.
+ * Compute the actions, from -1 to 1, that the actor takes in n states.  Write
+ * them to d->act.
  */
 static void
 actor_actions(struct learner *l, const float *w, const float *obs, size_t n)
@@ -80,8 +83,8 @@ choose_greedily(struct learner *l, const float *w, const float *obs,
 }
 
 /*
- * During warmup choose a random action, and later the actor's action plus
- * noise.
+ * During warmup, choose a random action.  After that, choose the actor's action
+ * plus noise.
  */
 static void
 choose_action(struct learner *l, const float *obs, union env_action *a)
@@ -102,7 +105,8 @@ choose_action(struct learner *l, const float *obs, union env_action *a)
 }
 
 /*
- * Return the critic's values of the n actions in d->act, taken in states obs.
+ * Return the critic's values of the n actions in d->act, taken in the states
+ * `obs`.
  */
 static const float *
 critic_value(struct learner *l, const float *critic, const float *obs, size_t n)
@@ -119,7 +123,7 @@ critic_value(struct learner *l, const float *critic, const float *obs, size_t n)
 	return net_forward(&d->critic, critic, d->in, n);
 }
 
-/* Implement offp.misses; afterwards d->critic holds the values for obs. */
+/* Implement offp.misses.  After the call, d->critic holds the values of obs. */
 static void
 compute_misses(struct learner *l, const float *target, const struct rows *rows,
     size_t n)

@@ -17,10 +17,10 @@
 
 struct dqn {
 	struct offp offp;
-	struct net net, target_net;	/* with l->w and with target weights */
+	struct net net, target_net;	/* for l->w; for the target weights */
 	float *q;		/* values of all actions in one state */
 	size_t *best;		/* best next action for each row of a batch */
-	float *by_out;		/* by row: gradient of each output */
+	float *by_out;		/* gradient of each output, for each row */
 };
 
 /*
@@ -43,8 +43,9 @@ action_values(const struct learner *l, const float *out, float *q)
 }
 
 /*
- * Do the reverse of action_values(): set by_out to the change of each output
- * that raises the value of action a by pull.
+ * Compute a gradient back through action_values(): `pull` is the gradient with
+ * respect to the value of action a.  Set by_out to the gradient with respect to
+ * each output.
  */
 static void
 spread_pull(const struct learner *l, size_t a, float pull, float *by_out)
@@ -61,15 +62,16 @@ spread_pull(const struct learner *l, size_t a, float pull, float *by_out)
 }
 
 /*
- * Return the best action for the outputs in one state; the first one wins a
- * tie.
+ * Return the best action for the outputs in one state.  If several actions are
+ * equally good, return the first.
  */
 static size_t
 best_action(const struct learner *l, const float *out)
 {
 	union env_action a;
 
-	policy_best(l->kind, out, &a);	/* dueling shifts all outputs alike */
+	/* A dueling net adds the same number to all outputs. */
+	policy_best(l->kind, out, &a);
 	return a.index;
 }
 
@@ -124,9 +126,9 @@ choose_action(struct learner *l, const float *obs, union env_action *a)
 }
 
 /*
- * Choose the best action in the state after each row.  With double Q-learning
- * the values are those of l->w; otherwise they are the target net's outputs
- * `after`.
+ * Choose the best action in the state after each row.  With double Q-learning,
+ * the values are computed with l->w.  Otherwise they are the outputs `after` of
+ * the target net.
  */
 static void
 choose_next_actions(struct learner *l, const struct rows *rows, size_t n,
@@ -141,7 +143,7 @@ choose_next_actions(struct learner *l, const struct rows *rows, size_t n,
 		d->best[i] = best_action(l, after + i * out);
 }
 
-/* Implement offp.misses; afterwards d->net holds the outputs for obs. */
+/* Implement offp.misses.  After the call, d->net holds the outputs for obs. */
 static void
 compute_misses(struct learner *l, const float *target, const struct rows *rows,
     size_t n)

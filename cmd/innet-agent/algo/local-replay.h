@@ -28,7 +28,7 @@ struct local_replay {
 
 /*
  * Open a buffer for draws of up to batch_max experiences.  If alpha is below 0,
- * draws are uniform.  Exits 1 without memory.
+ * draws are uniform.  Exits with status 1 if there is no memory.
  */
 struct local_replay local_replay_open(size_t size, size_t wide,
     size_t batch_max, double alpha);
@@ -43,7 +43,7 @@ local_replay_have(const struct local_replay *r)
 
 /*
  * Add e with a priority that is not 0.  If the priority is below 0, e gets the
- * highest priority so far, or 1 if there is none.
+ * highest priority so far, or 1 if it is the first experience.
  */
 void local_replay_add(struct local_replay *r, const struct experience *e,
     float priority);

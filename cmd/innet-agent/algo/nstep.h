@@ -19,20 +19,20 @@ struct experience {
 	const float *obs, *next;
 	union env_action action;
 	float reward;		/* r0 + gamma r1 + ... */
-	float go;		/* gamma^rewards; 0 if the episode terminated */
+	float go;		/* gamma^n for n rewards; 0 if terminated */
 };
 
 struct nstep {
-	size_t n, wide;		/* rewards in a sum; floats per observation */
+	size_t n, wide;		/* rewards in a sum; floats in an observation */
 	double gamma;
-	size_t first, have;	/* oldest step in the window; steps in it */
+	size_t first, have;	/* index of the oldest step; number of steps */
 	/* These are rings of n steps: */
 	float *obs;		/* `wide` floats in each step */
 	union env_action *action;
 	double *reward;
 };
 
-/* Open a window.  Exits 1 without memory. */
+/* Open a window.  Exits with status 1 if there is no memory. */
 struct nstep nstep_open(size_t n, size_t wide, double gamma);
 void nstep_close(struct nstep *s);
 
@@ -44,10 +44,11 @@ void nstep_push(struct nstep *s, const float *obs,
     const union env_action *action, double reward);
 
 /*
- * Move the oldest step out of the window into *e if its sum is complete,
- * because the window is full or the episode is over.  Return false if no sum is
- * complete.  Until the next push, *e borrows memory of the window and `next`,
- * the observation after the last step.  Call this until it returns false.
+ * If the oldest step's sum is complete, move that step from the window to *e.
+ * A sum is complete if the window is full or the episode is over.  Return false
+ * if no sum is complete.  `next` is the observation after the last step.  Until
+ * the next push, *e borrows memory of the window and of `next`.  Call this
+ * function until it returns false.
  */
 bool nstep_pull(struct nstep *s, struct env_result end, const float *next,
     struct experience *e);

@@ -56,7 +56,7 @@ offp_use(struct learner *l, const struct memory *memory)
 	o->memory = *memory;
 }
 
-/* Open a replay buffer of the agent's own. */
+/* Open the agent's own replay buffer. */
 static void
 open_own_memory(struct learner *l)
 {

@@ -7,11 +7,11 @@
  * for one gradient.  The value of the state after an experience is computed
  * with target weights.  These are either a copy of the learner's weights, taken
  * every `target` gradients, or weights that move towards the learner's by the
- * share tau at each gradient.  They follow the learner's weights even if the
- * gradient stream changes those.
+ * share tau at each gradient.  The target weights also follow the changes that
+ * the gradient stream makes to the learner's weights.
  *
- * Experiences are kept in a memory.  It is the agent's own (local-replay.h),
- * unless the caller provides another one.
+ * Experiences are kept in a memory.  This is the agent's own (local-replay.h),
+ * unless the caller provides another memory.
  */
 #ifndef INNET_AGENT_ALGO_OFF_POLICY_H
 #define INNET_AGENT_ALGO_OFF_POLICY_H
@@ -21,10 +21,11 @@
 
 /*
  * OFFP_PRIORITY_LEAST is added to the size of each error, so that no experience
- * has the priority 0.
+ * has the priority 0.  OFFP_PRIORITY_MOST is the limit on the size of an error.
+ * An error that is NaN counts as this limit.
  */
 #define OFFP_PRIORITY_LEAST 1e-3f
-#define OFFP_PRIORITY_MOST 1e6f		/* also the priority for NaN */
+#define OFFP_PRIORITY_MOST 1e6f
 
 struct memory {
 	/* Return whether there are enough experiences to learn from. */
@@ -45,7 +46,7 @@ struct memory {
 	void *self;
 };
 
-/* The state that begins the learner's `self`. */
+/* The state at the beginning of the learner's `self`. */
 struct offp {
 	bool begun;		/* the environment and the window are open */
 	bool own;		/* the memory is `replay`, which we own */
@@ -54,7 +55,7 @@ struct offp {
 	struct batch drawn;
 	struct nstep window;
 	struct env env;
-	double sum;		/* reward of the episode so far */
+	double sum;		/* sum of the present episode's rewards */
 	float *now, *after;	/* observations before and after the step */
 	struct batch *batch;	/* the batch of this lesson */
 	float *target;		/* l->params weights; NULL: no lesson yet */
@@ -68,10 +69,10 @@ struct offp {
 	 */
 	void (*misses)(struct learner *l, const float *target,
 	    const struct rows *rows, size_t n);
-	float *miss;		/* by row of a batch; offp_close() frees it */
+	float *miss;		/* error of each row; offp_close() frees it */
 };
 
-/* Use that memory.  Call this before the learner plays or learns. */
+/* Make l use `memory`.  Call this before the learner plays or learns. */
 void offp_use(struct learner *l, const struct memory *memory);
 
 /* Free the memory, the environment and the buffers that are open. */
@@ -79,12 +80,12 @@ void offp_close(struct offp *o);
 
 /*
  * Name the parts (algo.parts) of a learner that does not play and whose memory
- * is elsewhere.  These are all the parts that the next lesson depends on,
- * except the draw.
+ * is on a server.  These are all the parts that the next lesson depends on,
+ * except the experiences that it draws.
  */
 void offp_parts(struct learner *l, struct snapshot *s);
 
-/* Implement algo.play by act(), and algo.prioritize by misses(). */
+/* Implement algo.play with act(), and algo.prioritize with misses(). */
 bool offp_play(struct learner *l);
 void offp_prioritize(struct learner *l, const struct rows *rows, size_t n,
     float *priority);
@@ -99,12 +100,12 @@ struct batch *offp_draw(struct learner *l);
 /* Return the exponent of the importance weights after `lessons` lessons. */
 double offp_beta(const struct hyperparameters *hyper, uint64_t lessons);
 
-/* Return the priority that belongs to an error. */
+/* Return the priority of an experience with the error `miss`. */
 float offp_priority(float miss);
 
 /*
- * Return the batch's priorities to the memory, apply l->grad, and let the
- * target weights follow.
+ * Return the batch's priorities to the memory, apply l->grad, and update the
+ * target weights.
  */
 enum optimizer_status offp_apply_gradient(struct learner *l);
 

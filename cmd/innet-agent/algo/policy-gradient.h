@@ -2,8 +2,8 @@
  * policy-gradient.h - policy gradients: the parts that a2c and ppo share
  *
  * A lesson is a full rollout, and a gradient is computed from a minibatch of
- * its rows.  To compute one, call pg_row() for each row with the change of the
- * objective, and then pg_apply_gradient().
+ * its rows.  To compute a gradient, call pg_see(), then pg_row() for each row
+ * of the minibatch, and then pg_apply_gradient().
  */
 #ifndef INNET_AGENT_ALGO_POLICY_GRADIENT_H
 #define INNET_AGENT_ALGO_POLICY_GRADIENT_H
@@ -32,15 +32,17 @@ void pg_greedy(struct learner *l, const float *w, const float *obs,
 void pg_check(const struct hyperparameters *s);
 
 /*
- * Copy those rows of the rollout into the minibatch.  Return the outputs of the
- * actor and the critic for them in *out and *value, which are borrowed.
+ * Copy the given rows of the rollout into the minibatch.  Set *out to the
+ * actor's outputs for these rows and *value to the critic's.  Both arrays are
+ * borrowed.
  */
 void pg_see(struct learner *l, const size_t *rows, const float **out,
     const float **value);
 
 /*
- * Add row i of the minibatch.  The objective is the mean over its rows of pull
- * * log p(action) + entropy * H(p) - (value - ret)^2 / 2; miss is ret - value.
+ * Add row i of the minibatch to the gradient.  The objective is the mean, over
+ * all rows of the minibatch, of pull * log p(action) + entropy * H(p) -
+ * (value - ret)^2 / 2.  `miss` is ret - value.
  */
 void pg_row(struct learner *l, size_t i, const union env_action *action,
     const float *out, double pull, double miss);

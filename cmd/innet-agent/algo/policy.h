@@ -1,5 +1,5 @@
 /*
- * policy.h - convert an actor's outputs to actions, and compute gradients back
+ * policy.h - choose actions from an actor's outputs, and compute gradients
  *
  * For discrete actions the actor has one output, a logit, for each action.  For
  * continuous actions each output is the mean of a normal distribution.  The
@@ -18,7 +18,7 @@
 
 enum { POLICY_ACTIONS_MAX = 32 };
 
-/* Return how many outputs an actor has for that kind of environment. */
+/* Return the number of outputs of an actor for this kind of environment. */
 static inline size_t
 policy_outputs(const struct env_kind *kind)
 {
@@ -85,7 +85,7 @@ policy_draw(const struct env_kind *kind, const float *out,
 	}
 }
 
-/* Choose the most probable action; the first one wins a tie. */
+/* Choose the most probable action, or the first of several such actions. */
 static inline void
 policy_best(const struct env_kind *kind, const float *out,
     union env_action *a)
@@ -109,8 +109,8 @@ policy_within(const struct env_kind *kind, union env_action a)
 
 /*
  * Compute the gradient of by * (pull * log p(action) + entropy * H(p)).  Write
- * the gradient with respect to the actor's outputs to by_out, and add the
- * gradient with respect to the logarithms of the deviations to by_log_std.
+ * the gradient with respect to the actor's outputs to by_out.  Add the gradient
+ * with respect to the logarithms of the standard deviations to by_log_std.
  */
 static inline void
 policy_pull(const struct env_kind *kind, const float *out,

@@ -30,8 +30,8 @@ shuffle_rows(struct learner *l)
 }
 
 /*
- * Compute the mean of the advantages of those rows, and the inverse of their
- * standard deviation.
+ * Compute the mean of the advantages of the n given rows, and the inverse of
+ * the standard deviation of these advantages.
  */
 static void
 advantage_scale(const float *advantage, const size_t *rows, size_t n,
@@ -63,7 +63,7 @@ clipped_pull(double ratio, double advantage, double clip)
 	return ratio * advantage;
 }
 
-/* Compute one gradient from those rows of the rollout and apply it. */
+/* Compute one gradient from the given rows of the rollout and apply it. */
 static enum optimizer_status
 learn_minibatch(struct learner *l, const size_t *rows)
 {

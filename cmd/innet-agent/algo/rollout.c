@@ -73,7 +73,7 @@ roll_parts(struct roll *r, struct snapshot *s)
 	snapshot_part(s, r->now, r->envs * r->kind->obs * sizeof(*r->now));
 }
 
-/* Choose and take the action of row `row` in environment e. */
+/* Take the action of row `row` in environment e, and record its result. */
 static void
 take_action(struct roll *r, size_t e, size_t row, struct ac *ac, const float *w,
     const struct hyperparameters *hyper, struct tally *t)

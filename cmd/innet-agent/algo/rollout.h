@@ -3,9 +3,9 @@
  *
  * Row t * envs + e is step t of environment e.  A full rollout has `horizon`
  * steps of each environment.  It has the advantage of each action and the
- * return after it, computed by generalised advantage estimation (Schulman et
- * al., 2016).  If the time limit ended an episode, the reward of its last step
- * includes gamma times the value of the last observation.
+ * return after the action, computed by generalised advantage estimation
+ * (Schulman et al., 2016).  If the time limit ended an episode, the reward of
+ * its last step includes gamma times the value of the last observation.
  */
 #ifndef INNET_AGENT_ALGO_ROLLOUT_H
 #define INNET_AGENT_ALGO_ROLLOUT_H
@@ -22,31 +22,34 @@ struct roll {
 	const struct env_kind *kind;
 	size_t envs, horizon, rows;	/* rows = envs * horizon */
 	struct env *env;
-	double *sum;		/* reward of each present episode so far */
+	double *sum;		/* sum of each present episode's rewards */
 	float *now;		/* envs x obs: present observations */
 	/* These have one element for each row: */
 	float *obs;		/* rows x kind->obs */
 	union env_action *action;
-	float *logp;		/* log probability of the action when taken */
+	float *logp;		/* the action's log p when it was taken */
 	float *reward;		/* reward times hyper.scale */
 	float *value, *advantage, *ret;
 	bool *done;		/* the episode ended with this step */
 	struct rng *rng;	/* generator for the actions; borrowed */
 };
 
-/* Open the environments with seeds drawn from rng.  Exits 1 without memory. */
+/*
+ * Open the environments with seeds drawn from rng.  Exits with status 1 if
+ * there is no memory.
+ */
 struct roll roll_open(const struct env_kind *kind,
     const struct hyperparameters *hyper, struct rng *rng);
 
-/* Free all that roll_open() allocated. */
+/* Free the memory that roll_open() allocated. */
 void roll_close(struct roll *r);
 
 /* Write the state of r to s, or read it back.  Call this between lessons. */
 void roll_parts(struct roll *r, struct snapshot *s);
 
 /*
- * Fill the rows by playing with the policy w, and count in t.  Return false as
- * soon as t says that training is over; the rows are then useless.
+ * Fill the rows by playing with the policy w, and count the steps in t.  Return
+ * false as soon as training is over according to t; the rows are then useless.
  */
 bool roll_fill(struct roll *r, struct ac *ac, const float *w,
     const struct hyperparameters *hyper, struct tally *t);

@@ -23,33 +23,33 @@ enum { PAUSE_NS = 5000000, REWARDS = 64, REWARD_TEXT = 80 };
 
 struct actor {
 	const struct conf *cf;
-	struct link *link;	/* per server; the first has parameters */
+	struct link *link;	/* one per server; first has the parameters */
 	struct names *names;	/* the names of the keys on each server */
 	size_t servers, to;	/* number of servers; target of the next push */
 	bool plain;		/* the first server does not support GETV */
 	struct learner l;
 	struct tally tally;
-	struct rows rows;	/* experiences to push, n of them */
+	struct rows rows;	/* the n experiences to push */
 	size_t n;
 	float *priority;
-	size_t bytes;		/* of an experience; stride adds its priority */
-	size_t stride;
-	uint8_t *blob;		/* experiences, each behind its priority */
+	size_t bytes;		/* bytes in an experience */
+	size_t stride;		/* bytes in a priority and an experience */
+	uint8_t *blob;		/* experiences, each after its priority */
 	size_t frame;		/* bytes of a frame; 0: frames are not used */
 	struct codec_film film;	/* the frames of these experiences */
-	/* Experiences by reference: two indices and the tail for each. */
+	/* Experiences by reference: each has two frame indices and the tail. */
 	uint8_t *ref_blob;
 	size_t ref_bytes;
-	char reward[REWARDS][REWARD_TEXT];	/* since the last push */
+	char reward[REWARDS][REWARD_TEXT];	/* texts since the last push */
 	size_t rewards;
 	struct params params;	/* work space for parameters */
 	uint64_t version;	/* version of the present parameters */
 	bool have;		/* parameters have been received */
-	uint64_t fresh_ns;	/* time when they last changed */
+	uint64_t fresh_ns;	/* time when the parameters last changed */
 	const struct link *failed;	/* the link that was used last */
 	bool ended;		/* the learner has ended */
 	bool limited;		/* the memory did not accept the last push */
-	char waiting[256];	/* the reason, an error text */
+	char waiting[256];	/* error text with the reason */
 	uint64_t pushed, pulled, limits;
 	struct latency push, pull;
 };
@@ -164,9 +164,9 @@ pull_from(struct actor *a)
 }
 
 /*
- * Pull the parameters.  After a new connection pull them in any case, because
- * the server may have restarted.  Fail if they have not changed for timeout_ns,
- * because then the learner is gone.
+ * Pull the parameters.  After a reconnection, pull them even if their version
+ * is not newer, because the server may have restarted.  Fail if they have not
+ * changed for timeout_ns, because then the learner is gone.
  */
 static bool
 pull_now(struct actor *a)
@@ -216,7 +216,7 @@ refer_to_frames(struct actor *a, size_t i, const uint8_t *p)
 	uint8_t *to = a->ref_blob + i * a->ref_bytes;
 	const size_t refs = sizeof(a->film.ref[i]);
 
-	/* an observation was `next` of an experience shortly before */
+	/* an observation was the `next` of a recent experience */
 	codec_film_add(&a->film, i, p, a->frame, 2 * a->cf->hyper.nstep + 2);
 	memcpy(to, a->film.ref[i], refs);
 	memcpy(to + refs, p + 2 * a->frame, a->ref_bytes - refs);
@@ -253,7 +253,7 @@ encode_batch(struct actor *a)
 }
 
 /*
- * Return whether the push includes rewards.  They go to the first server only.
+ * Return whether the push includes rewards, which go to the first server only.
  */
 static bool
 has_rewards(const struct actor *a)
@@ -346,7 +346,7 @@ push_batch(struct link *k, void *arg)
 	if (a->limited) {
 		snprintf(a->waiting, sizeof(a->waiting), "%s", r.text);
 	} else if (r.kind == RESPREPLY_INT &&
-	    (uint64_t)r.n > a->cf->hyper.buffer) {	/* it was accepted */
+	    (uint64_t)r.n > a->cf->hyper.buffer) {	/* accepted, but full */
 		snprintf(a->waiting, sizeof(a->waiting), "%" PRId64 " "
 		    "experiences are waiting in the list %s", r.n,
 		    a->names->list);
@@ -366,7 +366,7 @@ push_batch(struct link *k, void *arg)
 	if (!respcall_next(c, &r, a->names->rewards))
 		return false;
 	if (r.kind == RESPREPLY_ERROR && says_wait(r.text))
-		return true;	/* they are sent with the next push */
+		return true;	/* send the rewards with the next push */
 	a->rewards = 0;
 	return r.kind == RESPREPLY_INT || link_refuse(k, a->names->rewards, &r);
 }
@@ -547,7 +547,7 @@ apex_actor_run(const struct conf *cf, const volatile sig_atomic_t *got)
 	if (!run_actor(a, &rep) && *got == 0) {
 		report_clear(&rep);
 		warnx("%s", a->failed->call.why);
-		rep.quiet = true;	/* the error stays the last line */
+		rep.quiet = true;	/* the error must be the last line */
 		rc = 1;
 	}
 	a->tally.play_ns = (uint64_t)(1e9 * tally_seconds(&a->tally)) -

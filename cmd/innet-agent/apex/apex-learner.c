@@ -22,7 +22,7 @@
 enum { LOOK_NS = 50000000, ACTORS_MAX = 4096, LINE_BYTES = 128 };
 
 #define END_NS 5000000000	/* time limit for publishing the end */
-#define REWARDS_MOST "65536"	/* most rewards read at once */
+#define REWARDS_MOST "65536"	/* maximum rewards read at once */
 
 struct apex_learner {
 	const struct conf *cf;
@@ -35,13 +35,13 @@ struct apex_learner {
 	struct report rep;
 	struct params params;	/* the parameters that actors pull */
 	struct checkpoint kept;
-	uint64_t steps[ACTORS_MAX];	/* reported by each actor */
+	uint64_t steps[ACTORS_MAX];	/* steps that each actor reported */
 	uint64_t looked_ns;	/* time of the last read of rewards */
 	struct latency set;
-	bool params_due;		/* the server has not taken them, */
-	char waiting[256];	/* because of this error, */
-	uint64_t full_ns;	/* since this time; 0: there was room */
-	uint64_t tried_ns, warned_ns;	/* of the last attempt, warning */
+	bool params_due;		/* new parameters must be published */
+	char waiting[256];	/* error reply if the server has no room */
+	uint64_t full_ns;	/* no room since this time; 0: there is room */
+	uint64_t tried_ns, warned_ns;	/* times of last attempt and warning */
 };
 
 /* A value to set on the server. */
@@ -81,7 +81,7 @@ set_value(struct link *k, void *arg)
 
 /*
  * Try to set the value.  If the memory is full, print a warning at most once a
- * second, and fail only if this lasts for timeout_ns.
+ * second, and fail only if the memory stays full for timeout_ns.
  */
 static bool
 try_set(struct apex_learner *a, struct value *v)
@@ -143,9 +143,9 @@ clear_keys(struct link *k, void *arg)
 	const bool drops = all && !a->cf->remote.redis;
 	struct respreply r;
 
+	/* without --clear, the first NULL ends the list of keys */
 	respcall_words(c, (const char *[]){ "DEL", a->names.rewards, all ?
-	    a->names.params : NULL, a->names.list, NULL });	/* NULL ends
-								   it */
+	    a->names.params : NULL, a->names.list, NULL });
 	if (drops)
 		respcall_words(c, (const char *[]){ "PER.DROP",
 		    a->names.table, NULL });
@@ -194,9 +194,9 @@ remove_end(struct link *k, void *arg)
 }
 
 /*
- * Process an actor's line, which has the number of its steps so far and the
- * reward of an episode.  The reward counts only if this is the actor that
- * explores least.
+ * Process an actor's line, which has the number of the actor's steps so far and
+ * the reward of an episode.  The reward counts only if the line comes from the
+ * actor that explores least.
  */
 static void
 count_reward(struct apex_learner *a, const char *line)
@@ -223,7 +223,7 @@ read_rewards(struct link *k, void *arg)
 	struct respreply r;
 	char line[LINE_BYTES];
 
-	/* remove what is read, as sampler.c does */
+	/* LPOP removes the rewards that it returns */
 	respcall_words(c, (const char *[]){ "LPOP", a->names.rewards,
 	    REWARDS_MOST, NULL });
 	if (!respcall_send(c, "LPOP") || !respcall_next(c, &r, "LPOP"))
@@ -254,10 +254,10 @@ is_finished(const struct apex_learner *a)
 }
 
 /*
- * Do what is due after a gradient: take a checkpoint, publish parameters, read
- * rewards.  Return false if the connection failed.  While the server has no
- * room for parameters, learning continues.  If experiences are a list, this
- * makes room.
+ * After a gradient, take a checkpoint, publish the parameters and read the
+ * rewards, if these are due.  Return false if the connection failed.  While the
+ * server has no room for parameters, learning continues; if experiences are a
+ * list, learning makes room.
  */
 static bool
 after_gradient(struct apex_learner *a)
@@ -332,7 +332,7 @@ open_apex(struct apex_learner *a)
 	a->names = names_on(0, cf->remote.servers);
 	a->sampler.cf = cf;
 	a->sampler.stop = a->tally.stop;
-	/* the old parameters exist while new ones arrive */
+	/* the server keeps old parameters while new parameters arrive */
 	a->sampler.reserve = 3 * a->params.len;
 	sampler_open(&a->sampler);
 }
@@ -389,7 +389,7 @@ prepare_servers(struct apex_learner *a)
 {
 	const struct conf *cf = a->cf;
 
-	/* change nothing before all tables are known to match */
+	/* change nothing until all tables have been checked */
 	if (!cf->remote.clear && !cf->remote.redis &&
 	    !sampler_table_check(&a->sampler))
 		return a->sampler.lost;
@@ -434,7 +434,7 @@ run_training(struct apex_learner *a)
 	a->tally.update_ns = a->optimizer.ns;
 	if (bad != NULL) {
 		warnx("%s", bad->call.why);
-		a->rep.quiet = true;	/* the error stays the last line */
+		a->rep.quiet = true;	/* the error must be the last line */
 	}
 	report_end(&a->rep);
 	if (a->cf->report != NULL && report_write(&a->rep, a->cf->report,
@@ -460,7 +460,7 @@ resume_training(struct apex_learner *a)
 	if (cf->verbose)
 		warnx("%s: %" PRIu64 " steps, %" PRIu64 " gradients", cf->load,
 		    t->steps, t->gradients);
-	/* each gradient took one draw; draw other experiences from now on */
+	/* each gradient used one draw; do not repeat the same draws */
 	a->sampler.draws = t->gradients;
 	a->sampler.rng = rng_seed(cf->seed + t->gradients);
 	return 0;

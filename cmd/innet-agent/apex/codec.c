@@ -14,7 +14,7 @@
 
 enum { FRAME_LEAST = 256 };	/* smaller observations are not worth a frame */
 
-/* Return how many numbers an action has. */
+/* Return the number of floats in an encoded action. */
 static size_t
 action_numbers(const struct env_kind *kind)
 {
@@ -22,8 +22,8 @@ action_numbers(const struct env_kind *kind)
 }
 
 /*
- * The first function returns the bytes of an observation.  The second one
- * returns the bytes of the numbers after both observations.
+ * The first function returns the number of bytes in an observation.  The second
+ * function returns the number of bytes after both observations.
  */
 static size_t
 observation_bytes(const struct env_kind *kind)
@@ -185,7 +185,7 @@ codec_film_close(struct codec_film *f)
 	free(f->ref);
 }
 
-/* Return the index of the frame at p.  If it is new, append it to the list. */
+/* Return the index of the frame at p.  Append the frame if it is new. */
 static size_t
 frame_number(struct codec_film *f, const uint8_t *p, size_t frame, size_t back)
 {

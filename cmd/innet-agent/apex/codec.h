@@ -17,29 +17,29 @@
 
 #include "cmd/innet-agent/algo/batches.h"
 
-/* Return the bytes of an experience of that kind, but at least `least`. */
+/* Return the bytes in an encoded experience, but at least `least`. */
 size_t codec_bytes(const struct env_kind *kind, size_t least);
 
 /*
- * Return the bytes of a frame, or 0 if observations of that kind are not stored
- * separately.
+ * Return the number of bytes in a frame, or 0 if observations of this kind are
+ * not stored as frames.
  */
 size_t codec_frame(const struct env_kind *kind);
 
-/* Encode e into the `bytes` bytes at to. */
+/* Encode e into the `bytes` bytes at `to`. */
 void codec_put(const struct env_kind *kind, const struct experience *e,
     uint8_t *to, size_t bytes);
 
 /*
  * Decode the len bytes at p into row i; `bytes` is the expected length.  Return
- * NULL, or an error text; then row i is undefined.
+ * NULL, or an error text.  After an error, row i is undefined.
  */
 const char *codec_get(const struct env_kind *kind, const uint8_t *p,
     size_t len, size_t bytes, struct rows *rows, size_t i);
 
 /*
- * The distinct frames of several experiences. list[] has the frames. ref[] has
- * two indices into list[] for each experience, little-endian, as PER.ADD
+ * The distinct frames of several experiences.  The frames are in list[].  For
+ * each experience, ref[] has two indices into list[], little-endian, as PER.ADD
  * expects them.
  */
 struct codec_film {
@@ -49,15 +49,17 @@ struct codec_film {
 };
 
 /*
- * Allocate for n experiences, at most CODEC_FILM_MOST.  Exits 1 without memory.
+ * Allocate a film for n <= CODEC_FILM_MOST experiences.  Exits with status 1 if
+ * there is no memory.
  */
 enum { CODEC_FILM_MOST = 32768 };
 struct codec_film codec_film_open(size_t n);
 void codec_film_close(struct codec_film *f);
 
 /*
- * Add experience i, whose frames are at p; i is the next number, or 0 to start
- * again.  Equal frames are searched among the last `back` frames only.
+ * Add experience i, whose two frames of `frame` bytes are at p.  The number i
+ * is 0, or one more than in the last call; 0 starts a new film.  Only the last
+ * `back` frames are searched for an equal frame.
  */
 void codec_film_add(struct codec_film *f, size_t i, const uint8_t *p,
     size_t frame, size_t back);

@@ -2,10 +2,11 @@
  * key-names.h - the names of the keys that actors and a learner share (Ape-X)
  *
  *	innet:replay	the experiences: a table of innet-memory
- *	innet:list	on a plain Redis, the experiences as a list: for each
- *			its priority, binary32, and the experience
+ *	innet:list	on a plain Redis, a list of the experiences; each item
+ *			is a priority (binary32) and the experience
  *	innet:params	the learner's policy, as --save writes it
- *	innet:rewards	a list: actor, actors, steps so far, an episode's reward
+ *	innet:rewards	a list; each item is an actor's index, the number of
+ *			actors, the actor's steps and an episode's reward
  *	innet:end	exists when training is over
  *
  * If there are several servers, each has a table, and the first server has all

@@ -47,9 +47,9 @@ keyslot_of(const char *key)
 }
 
 /*
- * Set tag to the smallest number in braces whose slot is in part k, if all
- * slots are divided into `parts` equal parts.  A key that ends with this tag,
- * and has no other braces, is in that part, too.
+ * Divide all slots into `parts` equal parts, and set `tag` to the smallest
+ * number in braces whose slot is in part k.  A key that ends with this tag and
+ * has no other braces is in part k, too.
  */
 static inline void
 keyslot_tag(unsigned k, unsigned parts, char tag[KEYSLOT_TAG])

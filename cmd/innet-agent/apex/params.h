@@ -10,15 +10,15 @@
 #include "cmd/innet-agent/apex/resp-call.h"
 
 struct params {
-	uint8_t *bytes;		/* len bytes, owned */
+	uint8_t *bytes;		/* `len` bytes, owned */
 	size_t len;
 	uint8_t head[POLICY_FILE_HEAD_MAX];	/* first bytes of the value */
 	size_t head_bytes;
 };
 
 /*
- * Open the parameters of l, with room for at least `elements` floats.  Exits 1
- * without memory.
+ * Open the parameters of l, with room for at least `elements` floats.  Exits
+ * with status 1 if there is no memory.
  */
 void params_open(struct params *p, const struct learner *l, size_t elements);
 void params_close(struct params *p);
@@ -27,9 +27,9 @@ void params_close(struct params *p);
 void params_set(struct params *p, const struct learner *l);
 
 /*
- * Read the bulk of n bytes that follows on c into the weights of l; it is the
- * value of the key `name`.  Set *other if the weights have changed.  Return
- * false with the reason in c->why.
+ * Read the body of a bulk of n bytes from c into the weights of l.  The bulk is
+ * the value of the key `name`.  Set *other if the weights have changed.  On
+ * failure, return false with the reason in c->why.
  */
 bool params_take(struct params *p, struct respcall *c, const char *name,
     size_t n, struct learner *l, bool *other);

@@ -21,7 +21,8 @@ struct realtime {
 void realtime_check(void);
 
 /*
- * Give the calling thread real-time priority, and later restore its scheduling.
+ * realtime_begin() gives the calling thread real-time priority, and stores the
+ * previous scheduling in *before.  realtime_end() restores it.
  */
 void realtime_begin(struct realtime *before);
 void realtime_end(const struct realtime *before);

@@ -30,8 +30,8 @@ link_to(struct link *k, const struct conf *cf, size_t server, uint64_t bytes,
 
 /*
  * Send AUTH, or PING if there is no password.  A server that requires a
- * password rejects the PING.  Without it, the server might close the connection
- * during a long first request.
+ * password rejects the PING.  Without the PING, such a server might close the
+ * connection during a long first request.
  */
 static bool
 authenticate(struct link *k)
@@ -123,15 +123,16 @@ fail_reconnecting(struct respcall *c)
 }
 
 /*
- * The errors that redirect a client; those from LATER on ask it to retry later.
+ * The errors that redirect a client.  The errors at index LATER and above ask
+ * the client to retry later.
  */
 static const char *const redirects[] = { "MOVED ", "ASK ", "TRYAGAIN ",
 	"CLUSTERDOWN ", "LOADING ", "MASTERDOWN ", NULL };
 enum { MOVED, ASK, LATER };
 
 /*
- * Return the index of the error with which text begins.  If there is none,
- * return the index of the last row, NULL.
+ * Return the index of the redirecting error with which `text` begins.  If there
+ * is none, return the index of the NULL at the end.
  */
 static size_t
 match_redirect(const char *text)

@@ -11,31 +11,32 @@ struct link {
 	struct respcall call;
 	const struct remote *remote;	/* servers, password; borrowed */
 	size_t server;		/* index of the server */
-	bool alone; /* no other server can replace it: no cluster */
+	bool alone; /* not in a cluster: no server can replace it */
 	char moved[128];	/* address in the last MOVED reply */
-	char asked[128];	/* address in the last ASK, for one request */
-	const char *home;	/* the server that sent this ASK */
+	char asked[128];	/* address in the last ASK reply */
+	const char *home;	/* the server that sent the last ASK */
 	uint64_t opened;	/* number of connections made */
-	uint64_t again;		/* connections made after the first one */
+	uint64_t again;		/* number of reconnections */
 	bool begun;		/* a first connection was tried */
 };
 
 /*
- * Set up k for a server of cf; call this before the first link_do().  Replies
- * are expected to have up to `bytes` bytes.  They may be LINK_MORE_BYTES
- * longer, to allow for rewards and malformed experiences.
+ * Set up k for the server with the index `server` in cf.  Call this before the
+ * first link_do().  Replies are expected to have up to `bytes` bytes.  They may
+ * be LINK_MORE_BYTES longer, to allow for rewards and malformed experiences.
  */
 #define LINK_MORE_BYTES ((uint64_t)64 << 20)
 void link_to(struct link *k, const struct conf *cf, size_t server,
     uint64_t bytes, const volatile sig_atomic_t *stop);
 
 /*
- * Call it(k, arg), which uses k->call and returns false on failure, until it
- * succeeds.  If the connection failed, connect again, up to timeout_ns after
- * the first failure.  Do the same if a Redis Cluster redirects a key or has no
- * node for the key now.  If a server of a cluster is gone, ask another server
- * which node has replaced it.  Return false with the reason in k->call.why if
- * that time has passed, if a reply was wrong or late, or if *stop is set.
+ * Call it(k, arg) until the call returns true.  The function it() uses k->call
+ * and returns false on failure.  If the connection failed, or if a Redis
+ * Cluster redirects a key or has no node for the key now, connect again, until
+ * timeout_ns after the first failure.  If a server of a cluster is gone, ask
+ * another server which node has replaced it.  Return false with the reason in
+ * k->call.why if timeout_ns has passed, if a reply was wrong or late, or if
+ * *stop is set.
  */
 bool link_do(struct link *k, bool (*it)(struct link *k, void *arg),
     void *arg);

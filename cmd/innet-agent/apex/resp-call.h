@@ -11,8 +11,8 @@
  *
  * A function that fails returns false and leaves a line in c->why that names
  * the server and the operation.  The connection is then closed, and all calls
- * fail until it is opened again.  All requests that are sent at once must leave
- * within timeout_ns.  Their replies must be complete within timeout_ns after
+ * fail until it is opened again.  All requests of one respcall_send() must be
+ * sent within timeout_ns.  Their replies must be complete within timeout_ns of
  * the first wait for a reply, even if data keep arriving.  No reply may exceed
  * most_bytes.  An error reply from the server is a reply like any other and
  * does not close the connection.  In all functions below, `what` names the
@@ -44,9 +44,9 @@
 enum {
 	RESPCALL_BUFFER = 65536,
 	RESPCALL_SMALL = 1024,	/* longest argument that is copied, in bytes */
-	RESPCALL_IOV = 256	/* most pieces in one call to the kernel */
+	RESPCALL_IOV = 256	/* maximum pieces in one sendmsg() */
 };
-#define RESPCALL_MOST ((uint64_t)1 << 30)	/* of a reply, in bytes */
+#define RESPCALL_MOST ((uint64_t)1 << 30)	/* limit of a reply, bytes */
 
 /* A run of bytes to send. */
 struct respcall_piece {
@@ -60,7 +60,8 @@ struct respcall {
 	const char *name;	/* HOST:PORT, or a path that contains / */
 	uint64_t timeout_ns;
 	uint64_t most_bytes;	/* limit of a reply; 0: RESPCALL_MOST */
-	const volatile sig_atomic_t *stop;	/* ends all waits; or NULL */
+	/* If not NULL, all waits end when *stop is not 0. */
+	const volatile sig_atomic_t *stop;
 	bool asking;		/* send ASKING before each request, because a
 				   node of a Redis Cluster requires it of a
 				   client that was redirected */
@@ -76,8 +77,8 @@ struct respcall {
 	size_t used, size;
 	unsigned args;		/* arguments still missing in this request */
 	bool starved;		/* no memory was available for a request */
-	bool refused;		/* it is useless to connect again: a reply was
-				   wrong or late, or the address is invalid */
+	bool refused;		/* do not connect again: a reply was wrong or
+				   late, or the address is invalid */
 	char why[512];
 };
 
@@ -127,7 +128,7 @@ static inline bool respcall_next(struct respcall *c, struct respreply *r,
 static inline bool respcall_want(struct respcall *c, enum respreply_kind kind,
     struct respreply *r, const char *what);
 
-/* Read the body of the bulk just read, or its first len bytes, into to. */
+/* Read the first len bytes of the present bulk's body into `to`. */
 static inline bool respcall_body(struct respcall *c, void *to, size_t len,
     const char *what);
 
@@ -190,8 +191,8 @@ respcall_wait(struct respcall *c, short events, const char *doing,
 }
 
 /*
- * Set *to to the address of name.  Return its length, or 0 with the reason in
- * *why.
+ * Set *to to the address of the server `name`.  Return the length of the
+ * address, or 0 with the reason in *why.
  */
 static inline socklen_t
 respcall_address(const char *name, struct sockaddr_storage *to,
@@ -298,7 +299,7 @@ respcall_abort(const struct respcall *c)
 	shutdown(c->fd, SHUT_RDWR);
 }
 
-/* Make room for one more piece.  Return false without memory. */
+/* Make room for one more piece.  Return false if there is no memory. */
 static inline bool
 respcall_grow(struct respcall *c)
 {
@@ -432,8 +433,8 @@ respcall_words(struct respcall *c, const char *const word[])
 }
 
 /*
- * Fill iov with the pieces from index first on.  The first `gone` bytes of
- * these pieces have been sent already.
+ * Fill iov with the pieces, beginning with index `first`.  The first `gone`
+ * bytes of these pieces have been sent already.
  */
 static inline size_t
 respcall_pieces(const struct respcall *c, size_t first, size_t gone,
@@ -487,7 +488,7 @@ respcall_send(struct respcall *c, const char *what)
 }
 
 /*
- * Start the time limit before the first read, and check it before later ones.
+ * Start the time limit before the first read, and check it before later reads.
  */
 static inline bool
 respcall_in_time(struct respcall *c, const char *what)
@@ -504,8 +505,8 @@ respcall_in_time(struct respcall *c, const char *what)
 }
 
 /*
- * Read once into the buffer.  If len is not 0, read first into the len bytes at
- * to, and set *into to the number of bytes read there.
+ * Read once into the buffer.  If len is not 0, fill the len bytes at `to`
+ * first.  Set *into to the number of bytes that were read into `to`.
  */
 static inline bool
 respcall_read(struct respcall *c, void *to, size_t len, size_t *into,

@@ -25,7 +25,7 @@
 enum {
 	RESPREPLY_LINE_MAX = 16384,	/* bytes in a line, including its end */
 	RESPREPLY_BULK_MAX = 512 << 20,	/* bytes in a bulk, Redis's limit */
-	RESPREPLY_LEAST = 3		/* bytes in the shortest one, "+\r\n" */
+	RESPREPLY_LEAST = 3		/* bytes in a minimal line, "+\r\n" */
 };
 
 enum respreply_kind {
@@ -35,45 +35,45 @@ enum respreply_kind {
 
 struct respreply {
 	enum respreply_kind kind;
-	int64_t n;		/* an integer, a bulk's bytes, or elements */
+	int64_t n;		/* integer, or number of bytes or elements */
 	const char *text;	/* text of a status or an error, ended by 0;
 				   valid until the reader is used again */
 };
 
 struct respreply_in {
-	uint8_t *buf;		/* borrowed, size bytes */
+	uint8_t *buf;		/* `size` bytes, borrowed */
 	size_t size;
 	size_t from, have;	/* unread bytes are buf[from ... have-1] */
 	size_t body;		/* missing bytes of a bulk's body */
-	unsigned tail;		/* missing bytes of the line end after it */
+	unsigned tail;		/* missing bytes of the body's line end */
 	uint64_t due;		/* missing elements of this reply */
-	uint64_t bytes;		/* its minimum size: received and announced */
-	uint64_t most;		/* its maximum size; default: no limit */
+	uint64_t bytes;		/* bytes of this reply: received, announced */
+	uint64_t most;		/* maximum size of a reply, or UINT64_MAX */
 };
 
-/* Open a reader with that buffer, which must be larger than a line. */
+/* Open a reader with the buffer `buf`, which must be larger than a line. */
 static inline void respreply_open(struct respreply_in *in, void *buf,
     size_t size);
 
 /*
- * Return where the next *n > 0 bytes can be put; the caller adds the number of
- * bytes to in->have.
+ * Return the address for the next *n > 0 bytes; the caller adds the number of
+ * bytes that it puts there to in->have.
  */
 static inline uint8_t *respreply_room(struct respreply_in *in, size_t *n);
 
 /*
- * Return 1 with the next element in *r, 0 if it is incomplete, or -1 with the
- * reason in *why if the bytes are not a reply. in->due is the number of
- * elements that the reply still lacks.
+ * Return 1 with the next element in *r, 0 if the element is incomplete, or -1
+ * with the reason in *why if the bytes are not a reply.  in->due is the number
+ * of elements that are still missing from the reply.
  */
 static inline int respreply_next(struct respreply_in *in, struct respreply *r,
     const char **why);
 
-/* Copy up to len bytes of a bulk's body; return the number copied. */
+/* Copy up to len bytes of a bulk's body; return the number of bytes copied. */
 static inline size_t respreply_body(struct respreply_in *in, void *to,
     size_t len);
 
-/* Report len body bytes read elsewhere; the buffer must be empty. */
+/* Report that len body bytes were read elsewhere; the buffer must be empty. */
 static inline void respreply_past(struct respreply_in *in, size_t len);
 
 /* implementation */
@@ -141,8 +141,8 @@ respreply_number(const char *p, int64_t *out)
 }
 
 /*
- * Parse the first character of a line and its number.  Return NULL, or an error
- * text.
+ * Parse the first character of a line and the number after it.  Return NULL, or
+ * an error text.
  */
 static inline const char *
 respreply_line(const char *line, struct respreply *r)
@@ -168,7 +168,10 @@ respreply_line(const char *line, struct respreply *r)
 	return NULL;
 }
 
-/* Skip the rest of a bulk.  Return false if more of it has yet to arrive. */
+/*
+ * Skip the rest of a bulk.  Return false if a part of the bulk has not arrived
+ * yet or, with *why, if the bulk has a wrong end.
+ */
 static inline bool
 respreply_skip(struct respreply_in *in, const char **why)
 {

@@ -23,8 +23,8 @@
 
 /* How a learner exchanges batches with the memory. */
 enum sampler_mode {
-	SAMPLER_BLOCKING,  /* it waits for each exchange */
-	SAMPLER_PIPELINED, /* it requests a batch, reads it a lesson later */
+	SAMPLER_BLOCKING,  /* the learner waits for each exchange */
+	SAMPLER_PIPELINED, /* request a batch, read it a lesson later */
 	SAMPLER_THREADED   /* a thread makes the exchanges */
 };
 
@@ -33,7 +33,7 @@ enum sampler_state {
 	SAMPLER_EMPTY,		/* nothing has been drawn yet */
 	SAMPLER_READY,		/* drawn, but not used by the learner yet */
 	SAMPLER_TAKEN,		/* the learner learns from it */
-	SAMPLER_PRIORITIZED	/* used; it has the new priorities */
+	SAMPLER_PRIORITIZED	/* used; the new priorities are set */
 };
 
 enum sampler_result {
@@ -48,18 +48,18 @@ enum sampler_result {
 struct shard {
 	struct link link;
 	struct names names;
-	double weight;		/* sum of its priorities in its last reply */
-	bool exists, warm;	/* its table exists; has its part of warmup */
-	uint64_t capacity;	/* of a table we made or accepted; 0: none */
-	uint64_t connection;	/* connection that carried the requests */
-	size_t requests;	/* rounds requested and not yet answered, */
-	bool sends_priorities[2];	/* and whether with priorities */
+	double weight;		/* sum of priorities in the last reply */
+	bool exists, warm;	/* table exists; has its share of warmup */
+	uint64_t capacity;	/* capacity we set or accepted; 0: none */
+	uint64_t connection;	/* link.opened when requests were sent */
+	size_t requests;	/* number of requests without a reply yet */
+	bool sends_priorities[2];	/* these requests contain priorities */
 	bool owes_priorities;	/* its share of the priorities is unsent */
 };
 
 /* A batch that is requested, or partly received. */
 struct round {
-	size_t share[SHARDS_MAX];	/* rows of each shard */
+	size_t share[SHARDS_MAX];	/* number of rows from each shard */
 	bool received[SHARDS_MAX];
 };
 
@@ -73,20 +73,21 @@ struct sampler {
 	struct shard *shard;	/* array of `shards` elements, owned */
 	size_t shards;
 	const struct link *lost;	/* the connection that failed */
-	struct link *idle;	/* to a server that has too little to draw, */
-	char waiting[256];	/* and the error of that server */
+	/* A server that has too few experiences, and that server's error. */
+	struct link *idle;
+	char waiting[256];
 	size_t bytes;		/* bytes of an encoded experience */
 	uint8_t *blob;		/* one experience and its priority; owned */
-	size_t rows;		/* experiences of one exchange, */
-	struct batch batch[2];	/* which each of these two holds */
-	size_t part;		/* index of the part that the learner uses, */
-	struct batch dealt;	/* which is borrowed from the batch */
+	size_t rows;		/* number of experiences in one exchange */
+	struct batch batch[2];	/* each has room for one exchange */
+	size_t part;		/* index of the part that the learner uses */
+	struct batch dealt;	/* this part, borrowed from batch[turn] */
 	uint64_t draws;		/* batches drawn so far */
 	uint64_t limits;	/* replies that reported a rate limit */
-	uint64_t bad;		/* experiences left out, and the last reason */
-	const char *why_bad;
-	struct latency exchange;	/* time of draws */
-	struct latency fetch;	/* time of fetches from the list */
+	uint64_t bad;		/* number of experiences left out */
+	const char *why_bad;	/* reason for leaving out the last of them */
+	struct latency exchange;	/* duration of draws */
+	struct latency fetch;	/* duration of fetches from the list */
 	struct rng rng;
 
 	/* These are for tables: */
@@ -95,7 +96,8 @@ struct sampler {
 	double *chance;		/* probability of each row of round 0; owned */
 	struct round round[2];	/* rounds requested, the oldest first */
 	size_t rounds;
-	size_t drawn[2][SHARDS_MAX];	/* rows of each shard in a batch */
+	/* drawn[b][k]: number of rows of batch b that came from shard k */
+	size_t drawn[2][SHARDS_MAX];
 	uint64_t *priority_ids;	/* new priorities in wire order; owned */
 	float *priority_values;
 	size_t priority_counts[SHARDS_MAX];	/* number for each shard */
@@ -114,7 +116,7 @@ struct sampler {
 	size_t turn;		/* the batch that the learner uses next */
 };
 
-/* Return the row of the batches to which the i-th experience drawn belongs. */
+/* Return the row, counted over all batches, of the i-th experience drawn. */
 static inline size_t
 sampler_row(const struct sampler *sm, size_t i)
 {

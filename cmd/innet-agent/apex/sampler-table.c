@@ -65,20 +65,20 @@ read_server_limit(struct respcall *c, uint64_t *bytes)
 	if ((size_t)r.n < sizeof(text) &&
 	    !respcall_body(c, text, (size_t)r.n, what))
 		return false;
-	num_u64(text, 0, UINT64_MAX, bytes);	/* on failure it stays 0 */
+	num_u64(text, 0, UINT64_MAX, bytes);	/* on failure, 0 */
 	return respcall_rest(c, what);
 }
 
 /*
- * Estimate, rather too high than too low, how many bytes the server needs for
- * an experience and its slot.
+ * Estimate the number of bytes that the server needs for an experience and its
+ * slot.  The estimate is rather too high than too low.
  */
 static uint64_t
 experience_cost(const struct sampler *sm)
 {
 	const size_t frame = codec_frame(sm->cf->env);
 
-	/* a push repeats some frames of the push before it */
+	/* a push repeats some frames of the previous push */
 	return sm->bytes - frame + frame / 4 + ITEM_BYTES;
 }
 
@@ -89,9 +89,9 @@ struct table_size {
 };
 
 /*
- * Choose the capacity of the table of s.  It is the one that was asked for, or
- * the largest that leaves a tenth of the server's memory and the room for
- * parameters free.
+ * Choose the capacity of the table of s.  This is the requested capacity or, if
+ * that is too large, the largest capacity that leaves a tenth of the server's
+ * memory and the room for parameters free.
  */
 static bool
 choose_size(struct sampler *sm, struct shard *s, struct table_size *to)
@@ -163,8 +163,8 @@ read_info_texts(struct respcall *c, char is[INFO_NAMES][TEXT_BYTES])
 }
 
 /*
- * Fail because the table has other settings than the options ask for; the hint
- * says how to solve this.
+ * Fail because the setting `what` of the table differs from the options.  The
+ * text `hint` names an alternative to --clear.
  */
 static bool
 refuse_table(struct shard *s, const char *what, const char *is,
@@ -178,7 +178,7 @@ refuse_table(struct shard *s, const char *what, const char *is,
 	    hint);
 }
 
-/* Check that the table draws as this learner needs and as the options ask. */
+/* Check that the settings of the table match the learner and the options. */
 static bool
 compare_table(struct sampler *sm, struct shard *s,
     char is[INFO_NAMES][TEXT_BYTES])
@@ -205,7 +205,7 @@ compare_table(struct sampler *sm, struct shard *s,
 		return true;
 	if (!choose_size(sm, s, &size))
 		return false;
-	num_u64(is[CAPACITY], 0, UINT64_MAX, &n);	/* or n stays 0 */
+	num_u64(is[CAPACITY], 0, UINT64_MAX, &n);	/* failure: n stays 0 */
 	/* after a restart a server can have another limit */
 	if (n == s->capacity || n == size.capacity) {
 		s->capacity = n;
@@ -325,7 +325,7 @@ make_table(struct sampler *sm, struct shard *s)
 	return true;
 }
 
-/* Read the next element, which must be a string of n bytes, into to. */
+/* Read the next element, which must be a string of n bytes, into `to`. */
 static bool
 read_bulk(struct respcall *c, void *to, size_t n, const char *what)
 {
@@ -405,7 +405,7 @@ append_info(struct shard *s)
 
 /*
  * Create the table of s if it is missing.  Set s->warm if the table has its
- * share of the experiences that learning starts with.
+ * share of the experiences that are needed before learning starts.
  */
 static bool
 check_warm(struct sampler *sm, struct shard *s)
@@ -562,7 +562,7 @@ leave_out_row(struct sampler *sm, struct batch *b, size_t i, const char *why)
 	b->rows.reward[0] = b->rows.go[0] = 0;
 }
 
-/* Read n experiences; the first one has index `at` in the draw. */
+/* Read n experiences; the first experience has index `at` in the draw. */
 static bool
 read_experiences(struct sampler *sm, struct respcall *c, struct batch *b,
     size_t at, size_t n)
@@ -597,7 +597,7 @@ read_experiences(struct sampler *sm, struct respcall *c, struct batch *b,
 
 /*
  * Check the probabilities in sm->values.  Convert them to probabilities of a
- * draw from all shards together.
+ * draw from all shards together, and write these to sm->chance.
  */
 static bool
 read_chances(struct sampler *sm, struct respcall *c, size_t at, size_t n)
@@ -616,7 +616,7 @@ read_chances(struct sampler *sm, struct respcall *c, size_t at, size_t n)
 	return true;
 }
 
-/* Read the weight that the table had before that draw. */
+/* Read the weight that the table had before the draw of this reply. */
 static bool
 read_weight(struct shard *s)
 {
@@ -635,8 +635,8 @@ read_weight(struct shard *s)
 }
 
 /*
- * Read the reply to a draw of n experiences; the first one has index `at` in
- * the batch.
+ * Read the reply to a draw of n experiences; the first experience has index
+ * `at` in the batch.
  */
 static bool
 read_draw(struct sampler *sm, struct shard *s, struct batch *b, size_t at,
@@ -650,7 +650,7 @@ read_draw(struct sampler *sm, struct shard *s, struct batch *b, size_t at,
 	for (size_t i = 0; i < n; i++)
 		b->id[sampler_row(sm, at + i)] =
 		    stream_get_le((const uint8_t *)&sm->ids[i], 8);
-	/* the weights of all shards together are computed later */
+	/* the importance weights are computed later, for all shards */
 	return read_bulk(c, sm->values, value_bytes, "PER.SAMPLE") &&
 	    read_chances(sm, c, at, n) &&
 	    read_bulk(c, sm->values, value_bytes, "PER.SAMPLE") &&
@@ -662,7 +662,7 @@ struct share {
 	struct sampler *sm;
 	struct batch *b;
 	struct shard *s;
-	size_t at;		/* index of its first row in the draw */
+	size_t at;		/* index of the share's first row */
 	bool received;
 };
 
@@ -684,7 +684,7 @@ next_reply(struct shard *s, struct respreply *r)
 	s->sends_priorities[0] = s->sends_priorities[1];
 	s->requests--;
 	s->owes_priorities |= sent;	/* until the reply is read */
-	/* if PER.UPDATE is redirected, the draw that follows it is, too */
+	/* if PER.UPDATE is redirected, so is the draw after it */
 	if (sent && (!respcall_next(c, r, "PER.UPDATE") ||
 	    (r->kind == RESPREPLY_ERROR && link_is_redirect(r->text)) ||
 	    !respcall_rest(c, "PER.UPDATE")))
@@ -695,7 +695,8 @@ next_reply(struct shard *s, struct respreply *r)
 
 /*
  * Handle an error reply to a draw: a rate limit, or a missing table.  Skip the
- * outstanding replies, unless they answer the same request.
+ * outstanding replies, unless the table exists and the next round requests the
+ * same number of rows.
  */
 static bool
 handle_refusal(struct sampler *sm, struct shard *s, const char *text)

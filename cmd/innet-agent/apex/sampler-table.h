@@ -13,12 +13,14 @@
 
 /*
  * Check that each existing table draws as the learner needs, and has the
- * capacity and alpha that options gave.  Return false with sm->lost if not.
+ * capacity and alpha that options gave.  On failure, set sm->lost and return
+ * false.
  */
 bool sampler_table_check(struct sampler *sm);
 
 /*
- * Remove all tables except the first.  Return false with sm->lost on failure.
+ * Remove all tables except the first.  On failure, set sm->lost and return
+ * false.
  */
 bool sampler_table_clear(struct sampler *sm);
 
@@ -29,8 +31,8 @@ bool sampler_table_clear(struct sampler *sm);
 void sampler_table_request(struct sampler *sm, const struct batch *b);
 
 /*
- * Fill b from the oldest request, or make a request if there is none.  If
- * prioritized is set, b has new priorities, which are sent first.
+ * Fill b from the reply to the oldest request, or make a request if there is
+ * none.  If `prioritized` is set, b has new priorities, which are sent first.
  */
 enum sampler_result sampler_table_draw(struct sampler *sm, struct batch *b,
     bool prioritized);

@@ -12,11 +12,11 @@
 #include "common/net/timer.h"
 
 enum {
-	SAMPLER_FETCH_MAX = 4096,	/* most items per fetch from a list */
+	SAMPLER_FETCH_MAX = 4096,	/* limit on items per fetch from a list */
 	PAUSE_NS = 5000000,	/* time between two attempts to draw */
 	LOOK_NS = 20000000,	/* time between two checks of the stop flag */
 	FETCH_NS = 5000000,	/* time between two reads of a list */
-	PIPELINE_BYTES = 32 << 10	/* a reply that fits in a socket */
+	PIPELINE_BYTES = 32 << 10	/* a reply that fits in a socket buffer */
 };
 
 /* Set in the thread when the thread must end. */
@@ -86,9 +86,9 @@ fetch_list(struct link *k, void *arg)
 
 /*
  * Draw from a list on a plain Redis.  The list is a queue, as in the baseline
- * of Furukawa and Matsutani.  From time to time the learner moves all
- * experiences that actors have appended into a replay buffer of its own, and
- * draws from this buffer.
+ * of Furukawa and Matsutani.  From time to time, the learner moves the
+ * experiences that actors have appended into its own replay buffer, and draws
+ * from this buffer.
  */
 static enum sampler_result
 draw_from_list(struct sampler *sm, struct batch *b, bool prioritized)
@@ -118,9 +118,9 @@ draw_from_list(struct sampler *sm, struct batch *b, bool prioritized)
 }
 
 /*
- * Fill the batch b.  If prioritized is set, first return the priorities that b
- * contains.  Return false if training is over, or on failure; after a failure,
- * sm->lost->call.why has the reason.
+ * Fill the batch b.  If `prioritized` is set, first return the priorities in b
+ * to the memory.  Return false if training is over, or on failure.  After a
+ * failure, sm->lost->call.why has the reason.
  */
 static bool
 fill_batch(struct sampler *sm, struct batch *b, bool prioritized)
@@ -198,7 +198,7 @@ run_thread(void *arg)
 	return NULL;
 }
 
-/* Wait in the learner until the batch sm->turn is ready. */
+/* Make the learner wait until the batch sm->turn is ready. */
 static bool
 await_batch(struct sampler *sm)
 {
@@ -256,7 +256,7 @@ return_priorities(void *self, struct batch *b)
 {
 	struct sampler *sm = self;
 
-	(void)b;	/* its priorities are already in the large batch */
+	(void)b;	/* b's priorities are in sm->batch already */
 	sm->part = (sm->part + 1) % sm->cf->remote.batches;
 	if (sm->part > 0)
 		return;
@@ -366,7 +366,7 @@ sampler_stop(struct sampler *sm)
 
 	if (sm->mode != SAMPLER_THREADED)
 		return;
-	do {	/* a signal that arrives just before a wait may not end it */
+	do {	/* a signal just before a wait may not end the wait */
 		pthread_kill(sm->thread, SIGUSR1);
 		ts = timer_to_timespec(timer_wall_ns() + 10000000);
 	} while (pthread_timedjoin_np(sm->thread, NULL, &ts) == ETIMEDOUT);

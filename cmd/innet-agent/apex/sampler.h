@@ -3,8 +3,8 @@
  *
  * The next batch is drawn while the learner learns from the present one.  One
  * exchange sends the priorities of the batch that was just used and draws
- * another.  So a draw takes account of all priorities except those of the batch
- * that is in use.
+ * another.  So a draw uses all new priorities except those of the batch that is
+ * in use.
  *
  * If the memory is a table and its reply is small, the learner requests a batch
  * and reads it one lesson later.  This needs no second processor, which actors
@@ -18,11 +18,12 @@
 #include "cmd/innet-agent/apex/sampler-state.h"
 
 /*
- * Open sm.  The caller has set cf, stop and reserve.  Exits 1 without memory.
+ * Open sm.  The caller has set cf, stop and reserve.  Exits with status 1 if
+ * there is no memory.
  */
 void sampler_open(struct sampler *sm);
 
-/* Start the thread if the mode uses one.  Exits 1 if that fails. */
+/* Start the thread if the mode uses one.  Exits with status 1 on failure. */
 void sampler_start(struct sampler *sm);
 
 /* Return the memory from which the learner's algorithm draws. */

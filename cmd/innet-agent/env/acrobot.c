@@ -4,7 +4,7 @@
  *
  * The model is Sutton's (1996), with the equations of the book by Sutton and
  * Barto and with Gymnasium's constants and order of arithmetic.  Each link has
- * length 1, mass 1, its centre of mass at 0.5 and the moment of inertia 1.
+ * length 1, mass 1, its centre of mass at 0.5, and moment of inertia 1.
  * Squares of variables are computed as pow(x, 2), as in Gymnasium.  This can
  * differ from x * x in the last bit, so this file must be compiled with
  * -fno-builtin-pow.
@@ -18,8 +18,8 @@
 enum { ANGLE1, ANGLE2, SPIN1, SPIN2, N };
 
 struct acrobot {
-	double s[N];		/* angles in rad, from hanging down and from
-				   link 1; speeds in rad/s */
+	double s[N];		/* angles in rad: link 1 from hanging down, link
+				   2 from link 1; speeds in rad/s */
 };
 
 static const double
@@ -27,7 +27,7 @@ static const double
 	gravity = 9.8,
 	dt = 0.2;		/* seconds per step */
 
-/* Compute the time derivative of s under that torque. */
+/* Compute the time derivative of s under the given torque. */
 static void
 compute_slope(const double s[N], double torque, double ds[N])
 {

@@ -5,8 +5,8 @@
  * The board has 10 x 10 fields.  The paddle is in the last row, and at first
  * there are three rows of bricks.  The random events are MinAtar's: with
  * probability 0.1 the previous action is repeated instead of the chosen one,
- * and the ball starts from the left or the right side.  Both are drawn from
- * numpy's RandomState with the environment's seed.
+ * and the ball starts from the left or the right side.  Both events are drawn
+ * from numpy's RandomState with the environment's seed.
  */
 #include "config.h"
 
@@ -16,7 +16,8 @@
 #include "cmd/innet-agent/env/env.h"
 #include "cmd/innet-agent/env/mt19937.h"
 
-enum { SIDE = 10, LAST = SIDE - 1, TOP = 1, ROWS = 3 };	/* of the bricks */
+/* TOP is the first row of bricks, and ROWS is the number of these rows. */
+enum { SIDE = 10, LAST = SIDE - 1, TOP = 1, ROWS = 3 };
 enum { PADDLE, BALL, TRAIL, BRICK, CHANNELS };
 enum { NONE, LEFT, RIGHT, ACTIONS };
 
@@ -26,8 +27,8 @@ static const struct {
 } fly[] = { { -1, -1 }, { 1, -1 }, { 1, 1 }, { -1, 1 } };
 
 /*
- * The new direction after the ball hits a wall beside it, an obstacle above or
- * below it, or a corner.
+ * The new direction, indexed by the old direction, after the ball hits a wall
+ * beside it, an obstacle above or below it, or a corner.
  */
 static const unsigned
 	off_side[] = { 1, 0, 3, 2 },
@@ -37,11 +38,11 @@ static const unsigned
 struct breakout {
 	struct mt mt;
 	unsigned last_action;	/* last action taken; kept across episodes */
-	int x, y;		/* of the ball, from 0 at the top left */
-	int last_x, last_y;	/* place of the ball one step ago */
+	int x, y;		/* position of the ball; top left: 0, 0 */
+	int last_x, last_y;	/* position of the ball one step ago */
 	unsigned way;		/* direction: an index into fly */
 	int paddle;		/* column of the paddle */
-	uint32_t bricks[ROWS];	/* a set bit in a column is a brick */
+	uint32_t bricks[ROWS];	/* bit x is set: column x has a brick */
 	bool struck;		/* the ball broke a brick, and every step since
 				   then has met a brick */
 };
@@ -99,7 +100,7 @@ reset_episode(void *state, struct rng *rng, float *obs)
 
 /*
  * Handle a ball that enters the row of the paddle from column b->x.  Reflect
- * it, or return false if it missed the paddle.
+ * the ball, or return false if the ball missed the paddle.
  */
 static bool
 hit_paddle(struct breakout *b, int x, int *y)

@@ -12,8 +12,8 @@
 #include "cmd/innet-agent/env/env.h"
 
 struct cartpole {
-	double x, v;		/* cart: m, m/s */
-	double angle, spin;	/* pole: rad from upright, rad/s */
+	double x, v;		/* cart: position in m, speed in m/s */
+	double angle, spin;	/* pole: rad from upright, speed in rad/s */
 };
 
 static const double

@@ -28,27 +28,28 @@ struct env_kind {
 	const char *name;	/* name in --env */
 	const char *gym;	/* name in Gymnasium or MinAtar */
 	size_t obs;		/* floats per observation */
-	bool whole;		/* all of them are integers from 0 to 255 */
+	bool whole;		/* all observations are integers, 0 to 255 */
 	size_t actions;		/* discrete: number of actions, else 0 */
 	size_t dims;		/* continuous: numbers per action, else 0 */
 	float low, high;	/* continuous: range of each number */
 	size_t state_bytes;	/* size of the state that functions share */
 	uint32_t limit;		/* maximum steps of an episode; 0: no limit */
-	double solved;		/* mean reward of 100 episodes that solves it;
-				   INFINITY: there is no agreed value */
+	double solved;		/* mean reward of 100 episodes from which the
+				   environment is solved; INFINITY: there is no
+				   agreed value */
 
 	/*
-	 * Initialise *state, whose bytes are 0, with that seed; NULL: nothing
-	 * to do.  Kinds that have their own random generator or allocate memory
-	 * need this function.  It exits 1 without memory, and end() frees the
-	 * memory.
+	 * Initialise *state, whose bytes are 0, with the given seed.  NULL: the
+	 * zeros are enough.  Kinds that have their own random generator or
+	 * allocate memory need this function.  It exits with status 1 if there
+	 * is no memory, and end() frees the memory.
 	 */
 	void (*begin)(void *state, uint64_t seed);
 	void (*end)(void *state);
 
 	/*
-	 * Name the parts of *state; NULL: its bytes are the whole state.  If
-	 * `opaque` is set, the parts cannot be named.
+	 * Name the parts of *state.  NULL: the bytes of *state are the whole
+	 * state.  If `opaque` is set, the parts cannot be named.
 	 */
 	void (*parts)(void *state, struct snapshot *s);
 	bool opaque;
@@ -77,25 +78,28 @@ struct env_result {
 	bool truncated;		/* the time limit ended the episode */
 };
 
-/* Open an environment of that kind with that seed.  Exits 1 without memory. */
+/*
+ * Open an environment of this kind with this seed.  Exits with status 1 if
+ * there is no memory.
+ */
 struct env env_open(const struct env_kind *kind, uint64_t seed);
 
-/* Free what env_open() allocated. */
+/* Free the memory that env_open() allocated. */
 void env_close(struct env *e);
 
 /* Start an episode; obs has room for kind->obs floats. */
 void env_reset(struct env *e, float *obs);
 
 /*
- * Take one step; action->index must be below kind->actions.  If the result has
- * either flag set, call env_reset() next.
+ * Take one step; action->index must be below kind->actions.  If the result is
+ * `terminated` or `truncated`, call env_reset() next.
  */
 struct env_result env_step(struct env *e, const union env_action *action,
     float *obs);
 
 /*
- * Write the state of e to s, or read it back into an environment e of the same
- * kind.
+ * Write the state of e to s, or read it back from s.  An environment can read
+ * only the state of an environment of its own kind.
  */
 void env_parts(struct env *e, struct snapshot *s);
 

@@ -25,7 +25,7 @@ open_world(void)
 }
 
 /*
- * Attach leg n.  As in Gymnasium, side is -1 for the leg on the right and +1
+ * Attach leg n.  As in Gymnasium, `side` is -1 for the leg on the right and +1
  * for the leg on the left.
  */
 static void

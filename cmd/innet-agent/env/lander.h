@@ -23,7 +23,7 @@ enum {
 #define LANDER_H (400 / LANDER_SCALE)
 
 struct lander_pose {
-	double x, y, vx, vy;	/* hull's origin, m; its centre's m/s */
+	double x, y, vx, vy;	/* hull: origin, m; velocity of centre, m/s */
 	double angle, spin;
 	bool leg[LANDER_LEGS];	/* the leg touches the ground */
 	bool crashed;		/* the hull has touched the ground */
@@ -39,8 +39,8 @@ struct lander_physics {
 	void (*close)(void *world);
 
 	/*
-	 * Put a lander at the top and push it with a force in N in the first
-	 * step.
+	 * Put a lander at the top.  In the first step, push it with the force
+	 * (fx, fy) in N.
 	 */
 	void (*start)(void *world, const double ground[LANDER_POSTS],
 	    double fx, double fy);
@@ -52,7 +52,7 @@ struct lander_physics {
 
 	void (*step)(void *world);		/* 1 / LANDER_FPS seconds */
 	struct lander_pose (*pose)(const void *world);
-	size_t bytes;		/* size of a world without pointers, or 0 */
+	size_t bytes;		/* size of a world; 0: it contains pointers */
 };
 
 extern const struct lander_physics lander_planar, lander_box2d;

@@ -2,9 +2,10 @@
  * lunarlander.c - land on the pad: the rules of Gymnasium's LunarLander-v3
  *
  * Ground, engines, observation, reward and the order of random numbers are
- * Gymnasium's, without wind.  The motion of the bodies is computed by the
- * engine behind lander.h.  That is planar.h or, in the kinds that have Box2D in
- * their name, Box2D.  This file must be compiled with -ffp-contract=off.
+ * Gymnasium's, without wind.  A physics engine behind lander.h computes the
+ * motion of the bodies.  This engine is Box2D in the kinds with Box2D in their
+ * names, and planar.h in the others.  This file must be compiled with
+ * -ffp-contract=off.
  */
 #include "config.h"
 
@@ -24,7 +25,7 @@ struct lunarlander {
 
 static const double
 	pad_y = LANDER_H / 4,
-	throw_n = 1000,		/* N, limit of each force at the start */
+	throw_n = 1000,		/* N, limit on the initial force per axis */
 	main_power = 13, main_below = 4 / LANDER_SCALE, main_cost = 0.30,
 	side_power = 0.6, side_away = 12 / LANDER_SCALE, side_cost = 0.03,
 	side_back = 17 / LANDER_SCALE, side_up = 14 / LANDER_SCALE,
@@ -74,7 +75,7 @@ name_parts(void *state, struct snapshot *s)
 
 /*
  * Draw twelve random heights, make the ground flat around the pad, and smooth
- * them into LANDER_POSTS heights.
+ * the twelve heights into LANDER_POSTS heights.
  */
 static void
 draw_ground(struct rng *rng, double y[LANDER_POSTS])
@@ -91,8 +92,9 @@ draw_ground(struct rng *rng, double y[LANDER_POSTS])
 }
 
 /*
- * Fire the main engine with power from 0 to 1 and a side engine with side from
- * -1 to 1.  A random offset is added to the place of each engine.
+ * Fire the main engine with `power`, which is from 0 to 1, and a side engine
+ * with `side`, which is from -1 to 1.  A random offset is added to the position
+ * of each engine.
  */
 static void
 fire_engines(struct lunarlander *l, struct rng *rng, double power, double side)
@@ -191,9 +193,9 @@ take_step(void *state, struct rng *rng, const union env_action *action,
 }
 
 /*
- * Take a step with two numbers.  If the first is above 0, the main engine runs
- * with half power or more.  If the second is beyond -0.5 or 0.5, a side engine
- * runs.
+ * Take a step with two numbers.  If the first number is above 0, the main
+ * engine runs with half power or more.  If the second number is below -0.5 or
+ * above 0.5, a side engine runs.
  */
 static double
 step_continuous(void *state, struct rng *rng, const union env_action *action,
@@ -207,7 +209,8 @@ step_continuous(void *state, struct rng *rng, const union env_action *action,
 }
 
 /*
- * The members that all kinds share, and those of discrete and continuous kinds.
+ * COMMON has the members that all kinds share.  DISCRETE and CONTINUOUS add the
+ * members that all discrete and all continuous kinds share.
  */
 #define COMMON .obs = 8, .state_bytes = sizeof(struct lunarlander), \
 	.limit = 1000, .solved = 200, .end = close_state, .reset = reset_episode

@@ -12,7 +12,7 @@
 #include "cmd/innet-agent/env/env.h"
 
 struct mountaincar {
-	double x, v;		/* place, and its change per step */
+	double x, v;		/* position, and its change per step */
 };
 
 static const double

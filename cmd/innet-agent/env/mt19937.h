@@ -2,10 +2,10 @@
  * mt19937.h - the random numbers of numpy's RandomState, bit for bit
  *
  * This is Matsumoto and Nishimura's Mersenne Twister of 1998 with their seeding
- * of 2002.  It is for environments whose originals draw from it; all other
- * random numbers come from rng.h. mt_seed() starts the stream of
- * RandomState(seed).  A single seed of numpy has at most 32 bits, so a larger
- * seed becomes RandomState([low, high]).
+ * of 2002.  It is for environments whose originals draw from RandomState; all
+ * other random numbers come from rng.h.  mt_seed() starts the stream of
+ * RandomState(seed).  A single seed of numpy has at most 32 bits, so mt_seed()
+ * uses RandomState([low, high]) for a larger seed.
  */
 #ifndef INNET_AGENT_ENV_MT19937_H
 #define INNET_AGENT_ENV_MT19937_H
@@ -32,7 +32,7 @@ mt_seed_word(struct mt *m, uint32_t seed)
 	m->at = MT_N;
 }
 
-/* Set the seed to n words, 1 to MT_N. */
+/* Set the seed to the n words at `word`; n is from 1 to MT_N. */
 static inline void
 mt_seed_words(struct mt *m, const uint32_t *word, uint32_t n)
 {
@@ -71,8 +71,8 @@ mt_seed(struct mt *m, uint64_t seed)
 }
 
 /*
- * Return one word of the next state, computed from two adjacent words and a
- * distant one.
+ * Return one word of the next state, computed from the adjacent words a and b
+ * and the distant word `far`.
  */
 static inline uint32_t
 mt_twist(uint32_t a, uint32_t b, uint32_t far)

@@ -2,7 +2,7 @@
  * pendulum.c - swing up a rod and balance it; agrees with Gymnasium's
  * Pendulum-v1 to the last bit
  *
- * Constants and order of arithmetic are Gymnasium's.  This file must be
+ * The constants and the order of arithmetic are Gymnasium's.  This file must be
  * compiled with -fno-builtin-pow, because pow(x, 2) can differ from x * x in
  * the last bit.
  */
@@ -31,7 +31,7 @@ write_observation(const struct pendulum *p, float *obs)
 	obs[2] = (float)p->spin;
 }
 
-/* Return the angle in [-pi, pi), with the remainder computed as in Python. */
+/* Return the angle wrapped to [-pi, pi), with a remainder as in Python. */
 static double
 wrap_angle(double angle)
 {

@@ -7,19 +7,19 @@
 #include "cmd/innet-agent/env/planar.h"
 
 enum {
-	PUSHES = 180,			/* most iterations over velocities */
-	MOVES = 60,			/* most iterations over positions */
+	PUSHES = 180,			/* maximum iterations for velocities */
+	MOVES = 60,			/* maximum iterations for positions */
 	TOUCHES = PLANAR_BODIES * (PLANAR_CORNERS + PLANAR_POSTS),
 };
 
 static const double
-	margin = 0.02,			/* m, gap from which bodies touch */
+	margin = 0.02,			/* m, bodies touch below this gap */
 	slop = 0.005,			/* m, overlap that is allowed */
 	slop_angle = 2 * 3.141592653589793 / 180,
-	move_most = 0.2,		/* m, most overlap removed at once */
+	move_most = 0.2,		/* m, maximum overlap removed at once */
 	turn_most = 8 * 3.141592653589793 / 180,
 	undo = 0.2,			/* share of overlap removed at once */
-	settled = 1e-7,			/* N s, change that counts as none */
+	settled = 1e-7,			/* N s, smaller changes are ignored */
 	still_v = 0.01,			/* m/s, slower bodies are at rest */
 	still_spin = 2 * 3.141592653589793 / 180,
 	sleep_s = 0.5;
@@ -29,27 +29,28 @@ struct contact {
 	struct planar_body *body;
 	struct planar_touch *touch;
 	bool peak;			/* a ground peak touches a side */
-	unsigned part;			/* the corner, or the side after it */
+	unsigned part;			/* index of the corner or the side */
 	unsigned post;			/* left post of the segment, or peak */
-	struct xy normal, arm;		/* away from ground; from the centre */
+	/* Unit normal, away from the ground; contact point from the centre. */
+	struct xy normal, arm;
 	double gap;			/* m, distance minus the margin */
 	double mass_normal, mass_across, friction;
 };
 
 /*
- * A pin in this step.  Its two ends must move together, and can turn between
- * the stops.
+ * The state of a pin during one step.  The two ends of the pin must move
+ * together, and can turn between the stops.
  */
 struct hinge {
 	struct planar_body *a, *b;
 	struct planar_pin *pin;
 	struct xy arm_a, arm_b;
 	double kxx, kxy, kyy, det;	/* response of the ends to an impulse */
-	struct xy lever;		/* their response to a unit twist */
+	struct xy lever;		/* the ends' response to a unit twist */
 	struct xy hold;			/* impulse that offsets a unit twist */
-	double axial;			/* inertia of a twist with ends held */
-	double low, high;		/* rad/s that just reaches a stop */
-	double motor_most;		/* N m s in one step */
+	double axial;			/* inertia of a twist of held ends */
+	double low, high;		/* rad/s, reach a stop in one step */
+	double motor_most;		/* N m s, maximum in one step */
 };
 
 static struct xy
@@ -90,7 +91,7 @@ rotate(struct xy p, double angle)
 	return (struct xy){ c * p.x - s * p.y, s * p.x + c * p.y };
 }
 
-/* Return the velocity of the point of b that is at arm from its centre. */
+/* Return the velocity of the point of b whose offset from the centre is arm. */
 static struct xy
 velocity_at(const struct planar_body *b, struct xy arm)
 {
@@ -106,7 +107,7 @@ apply_impulse(struct planar_body *b, struct xy impulse, struct xy arm)
 	b->spin += b->inv_inertia * cross(arm, impulse);
 }
 
-/* Do the same as apply_impulse() with positions instead of velocities. */
+/* Change the position of b as apply_impulse() changes the velocity. */
 static void
 shift_body(struct planar_body *b, struct xy impulse, struct xy arm)
 {
@@ -124,8 +125,8 @@ planar_body_of(const struct xy *corner, unsigned n, double density,
 	double area = 0, second = 0;
 
 	/*
-	 * Sum over the triangles from the origin to each side; those outside
-	 * the body count as negative.
+	 * Sum over the triangles from the origin to each side.  Triangles
+	 * outside the body count as negative.
 	 */
 	for (unsigned i = 0; i < n; i++) {
 		const struct xy p = corner[i], q = corner[(i + 1) % n];
@@ -187,7 +188,7 @@ post_before(const struct planar *w, double x)
 	return (unsigned)clamp(floor(x / w->ground_dx), 0, PLANAR_POSTS - 2);
 }
 
-/* Return the outward unit normal of the side of b after corner i. */
+/* Return the outward unit normal of b's side between corner i and the next. */
 static struct xy
 side_normal(const struct planar_body *b, unsigned i)
 {
@@ -220,7 +221,8 @@ measure_contact(const struct planar *w, struct contact *c)
 }
 
 /*
- * Find the side of c's body that is nearest to the peak c->post, and the gap.
+ * Find the side of c's body that is nearest to the peak c->post, and measure
+ * the gap between them.
  */
 static void
 nearest_side(const struct planar *w, struct contact *c)
@@ -237,8 +239,8 @@ nearest_side(const struct planar *w, struct contact *c)
 }
 
 /*
- * Return the effective mass of the body for an impulse at arm in the direction
- * d.
+ * Return the effective mass of the body for an impulse in the direction d at
+ * the offset `arm` from the centre.
  */
 static double
 inverse_mass_along(const struct planar_body *b, struct xy arm, struct xy d)
@@ -249,8 +251,9 @@ inverse_mass_along(const struct planar_body *b, struct xy arm, struct xy d)
 }
 
 /*
- * Keep the contact if the body and the ground touch.  Otherwise set its
- * impulses to 0.
+ * If the body and the ground touch, mark the body, and add the contact to `all`
+ * unless the body is fragile.  If they do not touch, set the contact's impulses
+ * to 0.
  */
 static void
 keep_contact(const struct planar *w, struct contact *all, unsigned *n,
@@ -353,8 +356,8 @@ place_hinge(struct hinge *h)
 }
 
 /*
- * Return the impulse on b, to be applied in reverse to a, that removes a
- * difference d between the two ends.
+ * Return the impulse that removes a difference d between the two ends.  The
+ * caller applies the impulse to body b and the opposite impulse to body a.
  */
 static struct xy
 joining_impulse(const struct hinge *h, struct xy d)
@@ -442,8 +445,9 @@ move_contact(const struct planar *w, struct contact *c)
 }
 
 /*
- * Move the ends of the hinge together and the angle within the stops.  Return
- * false if either was wrong by more than the tolerance.
+ * Move the ends of the hinge together, and turn the bodies so that the angle is
+ * between the stops.  Return false if the distance of the ends or the angle was
+ * wrong by more than the tolerance.
  */
 static bool
 move_pin(struct hinge *h)
@@ -518,8 +522,8 @@ solve_positions(const struct planar *w, struct hinge *hinge,
 }
 
 /*
- * Put all bodies to sleep after all have been at rest for sleep_s and no large
- * overlaps remain.
+ * Put all bodies to sleep if all of them have been at rest for sleep_s seconds
+ * and no large overlaps remain.
  */
 static void
 fall_asleep(struct planar *w, double dt, bool solved)

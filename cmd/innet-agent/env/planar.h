@@ -6,9 +6,9 @@
  * each step starts with the impulses of the previous step.  After that, the
  * bodies are moved to remove overlaps (Catto, Iterative dynamics with temporal
  * coherence, 2005).  Bodies touch the ground, but not each other.  Units are
- * metres, kilograms, seconds and radians, counter-clockwise; y points up.  All
- * arithmetic is in double precision and in source order, so with
- * -ffp-contract=off all compilers give the same result.
+ * metres, kilograms, seconds and radians.  Angles are counter-clockwise, and y
+ * points up.  All arithmetic is in double precision and in source order, so
+ * with -ffp-contract=off all compilers give the same result.
  */
 #ifndef INNET_AGENT_ENV_PLANAR_H
 #define INNET_AGENT_ENV_PLANAR_H
@@ -17,7 +17,7 @@
 
 enum {
 	PLANAR_BODIES = 3, PLANAR_PINS = 2,
-	PLANAR_CORNERS = 6,		/* most corners of a body */
+	PLANAR_CORNERS = 6,		/* maximum corners of a body */
 	PLANAR_POSTS = 11,		/* points that define the ground */
 };
 
@@ -27,17 +27,17 @@ struct xy {
 
 /* A convex body.  Its corners and origin are relative to its centre of mass. */
 struct planar_body {
-	struct xy at;			/* place of its centre of mass, m */
+	struct xy at;			/* position of the centre of mass, m */
 	double angle;
 	struct xy v;			/* m/s */
 	double spin;			/* rad/s */
 	struct xy force;		/* N, applied in the next step only */
 	double inv_mass, inv_inertia;	/* 1/kg, 1/(kg m^2) */
-	/* The origin of the frame in which its corners were given. */
+	/* The origin of the frame in which the caller gave the corners. */
 	struct xy origin;
 	struct xy corner[PLANAR_CORNERS];	/* listed counter-clockwise */
 	unsigned corners;
-	double reach;			/* m, from the centre to a corner */
+	double reach;			/* m, from centre to farthest corner */
 	/* friction coefficient of the body alone, without that of the ground */
 	double friction;
 	/*
@@ -45,7 +45,7 @@ struct planar_body {
 	 * stop it.
 	 */
 	bool fragile;
-	bool touches;			/* it touched the ground last step */
+	bool touches;			/* touched the ground last step */
 	double still_s;			/* s since it last moved noticeably */
 };
 
@@ -55,7 +55,7 @@ struct planar_body {
  */
 struct planar_pin {
 	unsigned a, b;
-	struct xy on_a, on_b;		/* m, the hinge from each centre */
+	struct xy on_a, on_b;		/* m, hinge's offset from each centre */
 	double rest;			/* angle of b to a that counts as 0 */
 	double low, high;		/* angles of the stops, rad */
 	double speed, torque;		/* of the motor: rad/s, N m */
@@ -77,7 +77,7 @@ struct planar {
 	double ground[PLANAR_POSTS];
 	double ground_friction;
 	double gravity;			/* m/s^2; negative points down */
-	bool asleep;			/* all at rest for half a second */
+	bool asleep;			/* all bodies were at rest for 0.5 s */
 
 	/*
 	 * Contacts of the last step: first those of body corners, then those of

@@ -5,8 +5,8 @@
  * would make the plain set far slower on processors without them.  They would
  * also gain little, because Zen processors add and multiply in separate pipes.
  * While the loop goes through a column of A and a row of B, a block of C of up
- * to 6 rows by 16 columns stays in registers.  This takes all 16 registers: 12
- * sums, 2 vectors of B, 1 number of A and 1 product.
+ * to 6 rows by 16 columns stays in registers.  The loop uses all 16 registers:
+ * 12 sums, 2 vectors of B, 1 number of A and 1 product.
  */
 #include "config.h"
 
@@ -52,20 +52,20 @@ mul_add(__m256 a, __m256 b, __m256 c)
 enum {
 	HIGH = 6, WIDE = 16,	/* rows and columns in a block of C */
 	DEEP = 256,		/* rows of B that are packed at a time */
-	NARROW = 4,		/* most columns of C for narrow() */
+	NARROW = 4,		/* maximum columns of C for narrow() */
 	TALL = 16 * HIGH,	/* pack B if C has more rows than this */
-	FAR = 128,		/* stride in floats that is worth packing */
-	BAND = 43 * HIGH,	/* rows of A packed at a time, if that pays */
-	BROAD = 4 * WIDE,	/* fewest columns of C for packing A */
+	FAR = 128,		/* pack if the stride in floats is larger */
+	BAND = 43 * HIGH,	/* rows of A that are packed at a time */
+	BROAD = 4 * WIDE,	/* minimum columns of C for packing A */
 };
 
-/* The parameters that all blocks of a product, or of a part of it, share. */
+/* The parameters that are common to all blocks of a product or of its part. */
 struct job {
-	size_t k;		/* products in each sum */
+	size_t k;		/* number of products in each sum */
 	struct kern_mat a;
-	const float *b;		/* columns of B, from column `left` on */
+	const float *b;		/* B, beginning with its column `left` */
 	size_t left, ldb;
-	const float *from;	/* NULL: the sums begin with 0 */
+	const float *from;	/* initial sums; NULL: all are 0 */
 	size_t ldf;
 	float *c;
 	size_t ldc;
@@ -73,9 +73,9 @@ struct job {
 
 /*
  * Compute a block of C with `rows` rows and vecs * 8 columns, whose first
- * element is in row y, column x.  If part is set, the last vector has only the
- * lanes of edge.  Every call passes compile-time constants as rows, vecs and
- * part.
+ * element is in row y, column x.  If `part` is set, the last vector has only
+ * the lanes of the mask `edge`.  Every call passes compile-time constants as
+ * rows, vecs and part.
  */
 INLINE void
 block(size_t rows, size_t vecs, bool part, __m256i edge, const struct job *j,
@@ -119,7 +119,8 @@ block(size_t rows, size_t vecs, bool part, __m256i edge, const struct job *j,
 }
 
 /*
- * Compute `rows` <= HIGH rows of a panel of n <= WIDE columns, from row y on.
+ * Compute `rows` <= HIGH rows of a panel, beginning with row y.  The panel has
+ * at most WIDE columns.
  */
 INLINE void
 strip(size_t vecs, bool part, __m256i edge, const struct job *j, size_t rows,
@@ -136,8 +137,8 @@ strip(size_t vecs, bool part, __m256i edge, const struct job *j, size_t rows,
 }
 
 /*
- * Compute all m rows of n <= WIDE columns, from column x on, in strips of
- * similar height.
+ * Compute a panel of C: all m rows of n <= WIDE columns, beginning with column
+ * x.  Divide the panel into strips of similar height.
  */
 AVX2 static void
 panel(const struct job *j, size_t m, size_t n, size_t x)
@@ -172,8 +173,8 @@ row(const struct job *j, size_t n)
 }
 
 /*
- * Transpose 8 x 8 floats of p into to.  The rows of p are ldp floats apart and
- * those of to are WIDE floats apart.
+ * Transpose the 8 x 8 floats at p into `to`.  The rows of p are ldp floats
+ * apart, and the rows of `to` are WIDE floats apart.
  */
 INLINE void
 flip8(const float *p, size_t ldp, float *to)
@@ -204,7 +205,7 @@ flip8(const float *p, size_t ldp, float *to)
 	}
 }
 
-/* Copy 8 rows of WIDE columns of p into to, without transposing them. */
+/* Copy 8 rows of WIDE columns from p to `to`, without transposing them. */
 INLINE void
 copy8(const float *p, size_t ldp, float *to)
 {
@@ -219,15 +220,15 @@ copy8(const float *p, size_t ldp, float *to)
 }
 
 /*
- * Copy rows i to i + k of n <= WIDE columns of b, from column x on, into to,
- * with rows WIDE floats apart.
+ * Copy a part of b into `to`: k rows, beginning with row i, and n <= WIDE
+ * columns, beginning with column x.  The rows of `to` are WIDE floats apart.
  */
 AVX2 static void
 pack(struct kern_mat b, size_t x, size_t n, size_t i, size_t k, float *to)
 {
 	const float *p = b.p + i * b.row + x * b.col;
 	const size_t k8 = k & ~(size_t)7;
-	size_t n8 = 0;		/* columns copied for the first k8 rows */
+	size_t n8 = 0;		/* columns copied in the first k8 rows */
 
 	if (b.col == 1 && n == WIDE) {
 		n8 = WIDE;
@@ -245,8 +246,8 @@ pack(struct kern_mat b, size_t x, size_t n, size_t i, size_t k, float *to)
 }
 
 /*
- * Compute columns x to x + n of C, n <= WIDE, from a packed copy of the columns
- * of B.
+ * Compute n <= WIDE columns of C, beginning with column x, from a packed copy
+ * of these columns of B.
  */
 AVX2 static void
 packed(struct job j, struct kern_mat b, size_t m, size_t n, size_t x)
@@ -268,10 +269,10 @@ packed(struct job j, struct kern_mat b, size_t m, size_t n, size_t x)
 }
 
 /*
- * Pack the first k columns of A, whose m rows are next to each other in memory,
- * into the strips of panel().  The columns are far apart, so it is faster to
- * read them once than for each panel.  A store writes 8 floats even if a strip
- * has 6 rows; the next store overwrites the excess.
+ * Pack the first k columns of A into the strips of panel().  The m numbers of a
+ * column are contiguous in memory, but the columns are far apart, so it is
+ * faster to read them once than to read them for each panel.  A store writes 8
+ * floats even if a strip has 6 rows; the next store overwrites the excess.
  */
 AVX2 static void
 pack_a(struct kern_mat a, size_t m, size_t k, float *to)
@@ -292,7 +293,7 @@ pack_a(struct kern_mat a, size_t m, size_t k, float *to)
 	}
 }
 
-/* Do the same as panel() with an A that is packed and n = WIDE columns. */
+/* Compute a panel like panel(), but for a packed A and for WIDE columns. */
 AVX2 static void
 panel_of_packed(struct job j, size_t m, size_t x)
 {
@@ -309,8 +310,8 @@ panel_of_packed(struct job j, size_t m, size_t x)
 }
 
 /*
- * Compute m <= BAND rows and n columns, a multiple of WIDE, with A and B both
- * packed.
+ * Pack both A and B, and compute m <= BAND rows and n columns of C.  The number
+ * n must be a multiple of WIDE.
  */
 AVX2 static void
 packed_both(struct job j, struct kern_mat b, size_t m, size_t n)
@@ -336,7 +337,7 @@ packed_both(struct job j, struct kern_mat b, size_t m, size_t n)
 	}
 }
 
-/* Do the same as packed_both() for any number of rows. */
+/* Call packed_both() for each band of rows, so that m can be any number. */
 AVX2 static void
 bands(struct job j, struct kern_mat b, size_t m, size_t n)
 {
@@ -350,8 +351,9 @@ bands(struct job j, struct kern_mat b, size_t m, size_t n)
 }
 
 /*
- * Compute a product with n <= NARROW columns, if a is transposed in memory.
- * The transpose of the product is computed, because its rows fill all lanes.
+ * Compute a product with n <= NARROW columns, if A is transposed in memory.
+ * This computes the transpose of the product, because the rows of the transpose
+ * fill all lanes.
  */
 AVX2 static void
 narrow(size_t m, size_t n, const struct job *j, struct kern_mat b)

@@ -4,7 +4,7 @@
 
 #include "cmd/innet-agent/net/kern.h"
 
-/* Return the AVX2 set, or NULL if the compiler or the processor lacks AVX2. */
+/* Return the AVX2 loops, or NULL if the compiler or the CPU lacks AVX2. */
 const struct kern *kern_avx2(void);
 
 #endif

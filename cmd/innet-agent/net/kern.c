@@ -46,8 +46,8 @@ plain_tanh_back(float *x, const float *by, size_t n)
 }
 
 /*
- * Approximate tanh by the seventh convergent of its continued fraction; from
- * |x| = 4.97 on, the result is constant.
+ * Approximate tanh by the seventh convergent of its continued fraction.  The
+ * result is constant for |x| >= 4.97.
  */
 static void
 plain_tanh(float *x, size_t n)

@@ -1,5 +1,5 @@
 /*
- * kern.h - the few loops in which training spends its time
+ * kern.h - the few loops in which training spends most of its time
  *
  * Every set of loops does the same operations in the same order on each
  * element, and no set fuses a product and a sum into one rounding.  So all sets
@@ -21,7 +21,7 @@ struct kern_adam {
 	float eps;
 };
 
-/* A matrix that is read: element (y, x) is p[y * row + x * col]. */
+/* An input matrix, whose element (y, x) is p[y * row + x * col]. */
 struct kern_mat {
 	const float *p;
 	size_t row, col;
@@ -32,12 +32,13 @@ struct kern {
 
 	/*
 	 * Compute c = from + a * b; c is m x n, a is m x k and b is k x n.  The
-	 * sum over k is added in order, beginning with the element of from, or
-	 * with 0 if from is NULL.  The elements of a row of c are contiguous,
-	 * and the rows are ldc floats apart.  The rows of from are ldf floats
-	 * apart; with ldf 0 one row serves for all.  It is allowed that from is
-	 * c, but a and b must not overlap c.  A matrix whose row and col are
-	 * both 0 has the same number everywhere.
+	 * k products of an element of c are added in order, beginning with the
+	 * element of `from`, or with 0 if `from` is NULL.  The elements of a
+	 * row of c are contiguous, and the rows are ldc floats apart.  The rows
+	 * of `from` are ldf floats apart; if ldf is 0, all rows of c begin with
+	 * the same row.  `from` and c can be one matrix, but a and b must not
+	 * overlap c.  A matrix whose `row` and `col` are both 0 has the same
+	 * number everywhere.
 	 */
 	void (*gemm)(size_t m, size_t n, size_t k, struct kern_mat a,
 	    struct kern_mat b, const float *from, size_t ldf, float *c,
@@ -47,8 +48,8 @@ struct kern {
 	void (*relu)(float *x, size_t n);
 
 	/*
-	 * Set x[i] to tanh(x[i]), by a rational function that is accurate to
-	 * 1e-4.
+	 * Set x[i] to tanh(x[i]), computed with a rational function that is
+	 * accurate to 1e-4.
 	 */
 	void (*tanh)(float *x, size_t n);
 

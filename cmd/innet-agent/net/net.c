@@ -55,7 +55,7 @@ net_close(struct net *net)
 	free(net->d);
 }
 
-/* Set a layer's first weights.  Return where the next layer's weights begin. */
+/* Set a layer's initial weights.  Return the address of the next layer. */
 static float *
 layer_init(float *w, size_t in, size_t out, double gain, struct rng *rng)
 {
@@ -78,7 +78,7 @@ net_init(const struct net *net, float *w, struct rng *rng)
 }
 
 /*
- * Set y to x * matrix + biases.  Return where the next layer's weights begin.
+ * Set y to x * matrix + biases.  Return the address of the next layer.
  */
 static const float *
 layer_forward(const struct kern *kern, const float *w, size_t in, size_t out,
@@ -145,8 +145,8 @@ input_gradient(const struct kern *kern, const float *w, size_t in, size_t out,
 }
 
 /*
- * Replace h, the output of an activation, by the gradient with respect to its
- * input.  The gradient with respect to its output is in net->d.
+ * Replace h, the output of an activation, by the gradient with respect to the
+ * activation's input.  The gradient with respect to the output is in net->d.
  */
 static void
 activate_back(const struct net *net, float *h, size_t n)

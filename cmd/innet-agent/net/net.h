@@ -15,26 +15,27 @@
 #include "cmd/innet-agent/net/kern.h"
 #include "common/base/rng.h"
 
-enum net_activation { NET_TANH, NET_RELU };	/* of the hidden layers */
+/* The activation function of the hidden layers. */
+enum net_activation { NET_TANH, NET_RELU };
 
 struct net_shape {
-	size_t in, hidden, out;		/* neurons; `hidden` in both layers */
+	size_t in, hidden, out;		/* number of neurons in each layer */
 	enum net_activation activation;
-	double last;			/* gain of the output layer at first */
+	double last;			/* initial gain of the output layer */
 };
 
 struct net {
 	const struct kern *kern;
 	struct net_shape shape;
-	size_t params;		/* floats that its weights take in the vector */
-	size_t batch_max;	/* largest batch for the work space */
-	float *h1, *h2, *y;	/* by row of a batch: hidden layers, output */
-	float *d;		/* by row: gradient of a hidden layer */
+	size_t params;		/* number of floats in the net's weights */
+	size_t batch_max;	/* maximum number of rows in a batch */
+	float *h1, *h2, *y;	/* outputs of the layers, for each row */
+	float *d;		/* gradient of a hidden layer, for each row */
 };
 
 /*
- * Open a net of that shape for batches of up to batch_max rows.  Exits 1
- * without memory.
+ * Open a net of the given shape for batches of up to batch_max rows.  Exits
+ * with status 1 if there is no memory.
  */
 struct net net_open(const struct kern *kern, const struct net_shape *shape,
     size_t batch_max);
@@ -43,23 +44,24 @@ struct net net_open(const struct kern *kern, const struct net_shape *shape,
 void net_close(struct net *net);
 
 /*
- * Set the first weights to uniform random numbers of variance gain^2 / inputs,
- * and the biases to 0.
+ * Set the initial weights to uniform random numbers of variance
+ * gain^2 / inputs, and the biases to 0.
  */
 void net_init(const struct net *net, float *w, struct rng *rng);
 
 /*
- * Return the outputs, batch x out floats, for the inputs x, batch x in floats.
+ * Return the outputs for the inputs x.  There are batch x in inputs and
+ * batch x out outputs.
  */
 const float *net_forward(struct net *net, const float *w, const float *x,
     size_t batch);
 
 /*
- * Compute into grad the gradient of a loss with respect to w.  The argument dy
- * is the gradient with respect to the outputs that net_forward() last returned,
- * which must have been for the same x and batch; the hidden layers of that call
- * are overwritten.  If dx is not NULL, it gets the gradient with respect to x,
- * batch x in floats.  If only dx is needed, grad can be NULL.
+ * Compute the gradient of a loss with respect to w, and write it to `grad`.  dy
+ * is the gradient with respect to the outputs of the last net_forward(), which
+ * must have had the same x and batch.  The hidden layers of that call are
+ * overwritten.  If dx is not NULL, write the gradient with respect to x, which
+ * has batch x in floats, to dx.  If only dx is needed, `grad` can be NULL.
  */
 void net_back(struct net *net, const float *w, const float *x, size_t batch,
     const float *dy, float *grad, float *dx);

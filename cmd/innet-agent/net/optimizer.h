@@ -3,7 +3,7 @@
  *
  * The agent maximises its objective, so a gradient is added to the weights.  A
  * gradient has two possible sinks: the agent's own optimizer, or the gradient
- * stream (stream-child.h), from which results come back.
+ * stream (stream-child.h), which returns results.
  */
 #ifndef INNET_AGENT_NET_OPTIMIZER_H
 #define INNET_AGENT_NET_OPTIMIZER_H
@@ -37,7 +37,7 @@ struct optimizer {
 	const struct kern *kern;
 	double rate;		/* learning rate */
 	size_t params;
-	float *m, *v;		/* Adam's means, params floats each; owned */
+	float *m, *v;		/* Adam's means, `params` floats each; owned */
 	uint64_t steps;
 	uint64_t ns;		/* time spent in these steps */
 };
@@ -47,20 +47,24 @@ struct optimizer {
  */
 extern const char *const optimizer_names[];
 
-/* Open an optimizer for vectors of params floats.  Exits 1 without memory. */
+/*
+ * Open an optimizer for vectors of `params` floats.  Exits with status 1 if
+ * there is no memory.
+ */
 struct optimizer optimizer_open(enum optimizer_rule rule,
     const struct kern *kern, double rate, size_t params);
 
-/* Free what optimizer_open() allocated. */
+/* Free the memory that optimizer_open() allocated. */
 void optimizer_close(struct optimizer *o);
 
 /* Take one step along the gradient; w is changed in place. */
 void optimizer_step(struct optimizer *o, float *w, const float *grad);
 
 /*
- * Write to `to` the n weights from index `from` on as they will be after the
- * next step, computed from their part of the gradient.  Neither w nor o
- * changes.  `room` is work space for 2 n floats.
+ * Compute n weights, beginning at index `from`, as they will be after the next
+ * step, and write them to `to`.  Only the n elements of the gradient with the
+ * same indices are read.  Neither w nor o changes.  `room` is work space for
+ * 2 n floats.
  */
 void optimizer_peek(const struct optimizer *o, const float *w,
     const float *grad, size_t from, size_t n, float *to, float *room);
