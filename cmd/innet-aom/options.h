@@ -1,8 +1,9 @@
 /*
  * options.h - the options of all programs of innet-aom
  *
- * There is one table of options, because --help prints one.  Each program reads
- * the command line again with that table and refuses the options of the others.
+ * There is one table of options, because --help prints the options of all
+ * programs.  Each program reads the command line again with this table and
+ * refuses the options of the other programs.
  */
 #ifndef INNET_AOM_OPTIONS_H
 #define INNET_AOM_OPTIONS_H

@@ -12,11 +12,11 @@
 #include "common/net/timer.h"
 
 enum {
-	SAMPLER_FETCH_MAX = 4096,	/* limit on items per fetch from a list */
+	SAMPLER_FETCH_MAX = 4096,	/* maximum items per fetch of a list */
 	PAUSE_NS = 5000000,	/* time between two attempts to draw */
 	LOOK_NS = 20000000,	/* time between two checks of the stop flag */
 	FETCH_NS = 5000000,	/* time between two reads of a list */
-	PIPELINE_BYTES = 32 << 10	/* a reply that fits in a socket buffer */
+	PIPELINE_BYTES = 32 << 10	/* bytes that fit in a socket buffer */
 };
 
 /* Set in the thread when the thread must end. */

@@ -65,8 +65,8 @@ add_file(struct source_files *f, const char *option, const char *path)
 }
 
 /*
- * Move the clock of the file in f with that name.  Return false if there is
- * none.
+ * Set the clock offset of the file in f whose name is the first n bytes of path
+ * to `by`.  Return false if f has no such file.
  */
 static bool
 move_clock(struct source_files *f, const char *path, size_t n, int64_t by)
@@ -124,7 +124,7 @@ refuse_format(const char *word)
 	    "file has this name%s", word, nearest_hint(&near, word, "", hint));
 }
 
-/* Read a format from a JSON file, and the table whose name it contains. */
+/* Read a format from the JSON file at path. */
 static void
 load_format(struct ages_options *options, const char *path)
 {
@@ -155,7 +155,7 @@ parse_format(struct ages_options *options, const char *arg)
 		options->format.matches = options->has_format;
 }
 
-/* Parse --field, which adds to the format; the first one starts a format. */
+/* Parse --field, which adds a field to the format or starts a new format. */
 static void
 parse_field(struct ages_options *options, const char *arg)
 {
@@ -166,7 +166,7 @@ parse_field(struct ages_options *options, const char *arg)
 		errx(2, "invalid field '%s': %s", arg, r.why);
 }
 
-/* Refuse options that cannot be used with packets of another format. */
+/* Refuse options that cannot be used with the format of the packets. */
 static void
 check_format(struct ages_options *options)
 {

@@ -11,7 +11,7 @@ enum print_form { PRINT_TABLE, PRINT_JSON, PRINT_CSV };
 struct ages_options {
 	struct run_files run;
 	struct run_files other;		/* for --compare, if received.n > 0 */
-	struct age_rules rules;			/* without `source` */
+	struct age_rules rules;			/* `source` is not set */
 	enum print_form form;
 	const char *series, *table;
 	struct view view;

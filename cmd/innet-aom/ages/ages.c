@@ -32,8 +32,9 @@ write_series(const struct run *r, const char *path)
 }
 
 /*
- * Report what was read, and compute its rows, which the caller frees.  Return
- * an exit status.
+ * Compute the rows of r, which the caller frees, and print warnings and a
+ * summary.  Write the time series if `series` is not NULL.  Return an exit
+ * status.
  */
 static int
 conclude(const struct ages_options *options, struct run *r,
@@ -60,7 +61,7 @@ conclude(const struct ages_options *options, struct run *r,
 	return rc;
 }
 
-/* Convert the times of sent packets to the receiver's clock. */
+/* Estimate the offsets from the clocks of the senders to the receiver's. */
 static void
 estimate(const struct ages_options *options, struct run_files *files)
 {

@@ -17,7 +17,7 @@ mix_bits(uint64_t x)
 	return x ^ x >> 32;
 }
 
-/* Return the slot of key, or the empty slot where key belongs. */
+/* Return the slot of `key`, or the empty slot where `key` belongs. */
 static uint32_t *
 find_slot(const struct run *r, uint64_t key)
 {
@@ -44,7 +44,7 @@ grow_flows(struct run *r)
 		*find_slot(r, r->flow[i].key) = (uint32_t)i + 1;
 }
 
-/* Return the flow of key; create it if it is new. */
+/* Return the flow with the key `key`.  Create the flow if it is new. */
 static struct flow *
 get_flow(struct run *r, uint64_t key)
 {
@@ -124,7 +124,8 @@ count_sent(void *run, const struct source_update *x)
 }
 
 /*
- * Note the time of an update that may have been made long before the captures.
+ * Count an update that was made more than a second before the captures, and
+ * keep the time of the oldest such update.
  */
 static void
 note_old_update(struct run *r, uint64_t made_ns)
@@ -139,8 +140,9 @@ note_old_update(struct run *r, uint64_t made_ns)
 }
 
 /*
- * Return the flow of the sent update that x is, with its times in *m.  Return
- * NULL if there is none; then x counts as received, but has no age.
+ * Find the sent update that was delivered as x.  Return the flow of the sent
+ * update, with the update's times in *m.  Return NULL if there is no such
+ * update; then x counts as received, but has no age.
  */
 static struct flow *
 find_sent(struct run *r, const struct source_update *x, struct flow *f,
@@ -230,8 +232,8 @@ read_captures(struct run *r, struct source *in, const struct source_files *f,
 }
 
 /*
- * Return a row of the table as an update that is sent when it was made, or
- * received.
+ * Convert a row of the table to an update.  The time stamp of the update is the
+ * time of receipt if `received` is set; otherwise it is the generation time.
  */
 static struct source_update
 make_update(const struct times_row *row, bool received)
@@ -293,8 +295,8 @@ compare_keys(const void *a, const void *b)
 }
 
 /*
- * Set the last packet of each flow to the last one of all flows in the same
- * row.
+ * Set last_ns of each flow to the time of the last packet of all flows in the
+ * same row.
  */
 static void
 share_last_stamp(struct run *r)
@@ -318,8 +320,8 @@ flow_end(const struct run *r, const struct flow *f, enum age_end rule)
 }
 
 /*
- * Return the mean age of all flows if ages ended by the given rule, or 0 if
- * there is none.
+ * Return the mean age of all flows if ages ended by the given rule, or 0 if no
+ * flow has an age.
  */
 static double
 mean_age_until(const struct run *r, enum age_end rule)

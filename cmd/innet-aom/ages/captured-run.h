@@ -1,8 +1,8 @@
 /*
  * captured-run.h - read the captures of one run into flows of updates
  *
- * While captures are read, flows (flow.h) are found by hash.  Afterwards they
- * are sorted by key.
+ * While captures are read, flows (flow.h) are found by hash.  After the last
+ * capture, the flows are sorted by key.
  */
 #ifndef INNET_AOM_RUN_H
 #define INNET_AOM_RUN_H
@@ -62,7 +62,7 @@ struct run {
 	double other_end; /* mean age if ages ended by the other rule, divided
 			     by the mean age */
 	uint64_t rows;		/* rows read from a table of times */
-	/* Updates made at least one second before the captures. */
+	/* Number of updates made more than a second before the captures. */
 	uint64_t older;
 	uint64_t oldest_ns;	/* time of the oldest of those updates */
 	int rc;			/* 1 if a capture was damaged */
@@ -74,8 +74,8 @@ void run_read(struct run *r, const struct age_rules *rules,
 
 /*
  * Sort the flows by name, if clusters and workers have names.  Call
- * names_rank() first.  Afterwards the keys of the flows contain the places of
- * the names.
+ * names_rank() first.  After the call, the keys of the flows contain the places
+ * of the names.
  */
 void run_sort_by_name(struct run *r);
 

@@ -12,7 +12,7 @@
 #include "common/capture/pcapio.h"
 #include "common/wire/frame.h"
 
-enum { LOOK_BYTES = 64 };	/* bytes of a packet that identify it */
+enum { LOOK_BYTES = 64 };	/* bytes that identify a packet */
 
 /* A packet, identified by a hash of the bytes that do not change on its way. */
 struct sight {
@@ -37,8 +37,8 @@ struct sights {
 };
 
 /*
- * Compute the hash of the packet in p, and its pair.  Return false if it is
- * neither UDP nor TCP.
+ * Compute the hash of the packet in p, and find its pair of addresses.  Return
+ * false if the packet is neither UDP nor TCP.
  */
 static bool
 parse_sight(struct sights *s, int link, const struct pcapio_packet *p,
@@ -149,8 +149,8 @@ compare_sights(const struct sights *by, const struct sights *other)
 }
 
 /*
- * The smallest difference in the later direction, and the greatest one in the
- * earlier direction, over all pairs.
+ * The smallest difference in the later direction and the greatest difference in
+ * the earlier direction, over all pairs.
  */
 struct bounds {
 	int64_t later_ns, earlier_ns;

@@ -14,10 +14,10 @@
 #include <stdint.h>
 
 /*
- * Return the ns to add to the time stamps of the capture at `other` so that
- * they are on the clock of the capture at `by`.  Print a line about the offset
- * unless quiet is set.  Both files are read again later, so they cannot be
- * pipes.
+ * Return the number of ns to add to the time stamps of the capture at `other`
+ * to convert them to the clock of the capture at `by`.  Print a line about the
+ * offset unless `quiet` is set.  Both files are read again later, so they
+ * cannot be pipes.
  */
 int64_t clock_offset_estimate(const char *by, const char *other, bool quiet);
 

@@ -23,8 +23,8 @@ struct flow {
 	struct aom *freshest;	/* age if each ambiguous delivery is the newest
 				   candidate; owned */
 	uint64_t last_ns;	/* time of its last packet, sent or received */
-	double reward;		/* sum over received packets */
-	uint32_t latest; /* newest item of sent-history.h, + 1; 0: none */
+	double reward;		/* sum of the rewards of received packets */
+	uint32_t latest; /* index + 1 of its newest sent item; 0: none */
 };
 
 static inline unsigned

@@ -9,8 +9,8 @@
 #include "common/base/message.h"
 
 /*
- * Print ignored packets, as in ": of got.pcap 3 checksum, 1 short; of sent.pcap
- * ..."
+ * Print the numbers of ignored packets, as in ": of got.pcap 3 checksum, 1
+ * short; of sent.pcap ..."
  */
 static void
 put_ignored(FILE *f, const struct source *s, size_t files, bool *any)
@@ -36,7 +36,7 @@ put_ignored(FILE *f, const struct source *s, size_t files, bool *any)
 	}
 }
 
-/* Print which bytes and messages of TCP streams are missing. */
+/* Print how many bytes and messages of TCP streams are missing. */
 static void
 put_streams(FILE *f, const struct source *s)
 {

@@ -8,7 +8,7 @@
 
 #include "cmd/innet-aom/ages/ages-options.h"
 
-/* Print the summary of a run, and the end of ages if it affects the result. */
+/* Print the summary of a run; say when ages end if that affects the result. */
 void log_summary(const struct ages_options *options, const struct run *r,
     const struct run_files *files, const struct rows *rows);
 

@@ -1,4 +1,4 @@
-/* match.c - find the sent packet that a delivery is */
+/* match.c - find the sent packet that belongs to a delivery */
 #include "common/base/message.h"
 
 #include "cmd/innet-aom/ages/match.h"

@@ -1,12 +1,12 @@
 /*
- * match.h - find the sent packet that a delivery is
+ * match.h - find the sent packet that belongs to a delivery
  *
  * Packets are compared by a hash of their payload or of the fields of their
  * format.  Equal packets are matched in the order in which they were sent, each
  * packet once.  A delivery is ambiguous if it may be one of several packets.
- * Then two packets bound its age: the earliest unmatched packet and the latest
- * packet that was sent before the delivery.  The functions exit if there is no
- * memory.
+ * In that case, two packets bound the age of the delivery: the earliest
+ * unmatched packet and the latest packet that was sent before the delivery.
+ * The functions exit if there is no memory.
  */
 #ifndef INNET_AOM_MATCH_H
 #define INNET_AOM_MATCH_H
@@ -17,9 +17,9 @@
 
 struct match_item {
 	uint64_t hash, sent_ns;
-	uint64_t group;		/* its sender, for match_newest() */
+	uint64_t group;		/* the sender, for match_newest() */
 	uint32_t flow;		/* the sender's flow */
-	uint32_t taken; /* of the first equal item: number matched */
+	uint32_t taken; /* in the first of equal items: number matched */
 };
 
 struct match {
@@ -28,10 +28,10 @@ struct match {
 	size_t n, room;
 };
 
-/* The sent packet that a delivery is. */
+/* The sent packet that belongs to a delivery. */
 struct matched {
 	uint32_t flow;
-	uint64_t sent_ns;	/* time if packets are matched in order */
+	uint64_t sent_ns;	/* send time if packets arrive in order */
 	uint64_t earliest_ns, latest_ns;	/* bounds of sent_ns */
 	bool ambiguous;
 	bool newest;		/* found by match_newest() */
@@ -41,20 +41,21 @@ struct matched {
 void match_sent(struct match *m, const struct match_item *item);
 
 /*
- * Sort the items after all have been added; set groups to use match_newest().
+ * Sort the items after all of them have been added.  Set `groups` if
+ * match_newest() will be called.
  */
 void match_sort(struct match *m, bool groups);
 
 /*
- * Find the packet with that hash that was received at t_ns.  Return false if
- * none is left.
+ * Find the sent packet with this hash that was received at t_ns.  Return false
+ * if no such packet is left.
  */
 bool match_find(struct match *m, uint64_t hash, uint64_t t_ns,
     struct matched *found);
 
 /*
- * Find the newest packet of a group that was sent by t_ns.  Return false if
- * there is none.
+ * Find the newest packet of a group that was sent at t_ns or before.  Return
+ * false if there is none.
  */
 bool match_newest(const struct match *m, uint64_t group, uint64_t t_ns,
     struct matched *found);

@@ -2,9 +2,9 @@
  * names.h - number the names of clusters and workers of other protocols
  *
  * A name gets the next number when it is first seen.  After all captures have
- * been read, names_rank() sorts the names.  The array s->place[] maps a number
- * to its place in that order, and names_at() takes a place.  The functions exit
- * if there is no memory.
+ * been read, names_rank() sorts the names.  The array s->place[] maps the
+ * number of a name to its place in the sorted order, and names_at() returns the
+ * name at a place.  The functions exit if there is no memory.
  */
 #ifndef INNET_AOM_NAMES_H
 #define INNET_AOM_NAMES_H

@@ -26,7 +26,7 @@ find_scale(const struct rows *rows)
 	    (struct scale){ "s", 1e9 };
 }
 
-/* Write a value for people to s, in at most CELL_BYTES. */
+/* Write a value to s in a form for people, in at most CELL_BYTES bytes. */
 static void
 put_cell(char *s, const struct value *v, enum unit unit, struct scale scale)
 {
@@ -40,7 +40,7 @@ put_cell(char *s, const struct value *v, enum unit unit, struct scale scale)
 		snprintf(s, CELL_BYTES, "%.6g", v->real);
 }
 
-/* Print a value for programs, with all digits of whole numbers. */
+/* Print a value in a form for programs, with all digits of whole numbers. */
 static void
 put_value(FILE *f, const struct value *v, enum unit unit, const char *unknown)
 {
@@ -53,7 +53,8 @@ put_value(FILE *f, const struct value *v, enum unit unit, const char *unknown)
 }
 
 /*
- * Return the text of a cluster or worker: one of innet's numbers, or its name.
+ * Return the name of a cluster or worker as text.  In innet's own packets, the
+ * name is a number.
  */
 static const char *
 name_text(const struct names *names, uint32_t n, char s[FORMAT_TEXT_BYTES])
@@ -100,7 +101,7 @@ is_in_table(const struct rows *rows, int k)
 	    1].v[k].known || figure_name[k].unit == NS));
 }
 
-/* Add the column headings, those of ages with the unit. */
+/* Add the column headings; headings of ages include the unit. */
 static void
 add_heads(struct columns *t, const struct rows *rows, struct scale scale)
 {
@@ -228,13 +229,14 @@ rows_print_csv(FILE *f, const struct rows *rows)
 	}
 }
 
-/* Two rows with the same name; -1 if a run has no such row. */
+/* The indices of two rows with the same name; -1 if a run has no such row. */
 struct pair {
 	ptrdiff_t a, b;
 };
 
 /*
- * Find the next pair.  Return false after the last one, which has both totals.
+ * Find the next pair.  Return false after the last pair, which has the totals
+ * of both runs.
  */
 static bool
 step_pair(const struct rows *a, const struct rows *b, size_t *i, size_t *k,
@@ -397,7 +399,7 @@ rows_compare_csv(FILE *f, const struct rows *a, const struct rows *b)
 
 /*
  * Write the name of a series: cluster or cluster.worker, followed by /following
- * if there are several ranges.
+ * if `following` is not 0.
  */
 static void
 put_series_name(char *s, const struct run *r, const struct flow *f)

@@ -101,8 +101,9 @@ set_ages(struct row *row, const struct sums *s)
 /*
  * Set the numbers of sent and lost updates, and the causes of loss, as far as
  * they are known.  A merged packet is counted for one worker, although it
- * contains updates of others.  So if updates were merged, the loss of a single
- * worker is unknown (`blurred`), but the loss of all workers together is known.
+ * contains updates of other workers.  So if updates were merged, the loss of a
+ * single worker is unknown (`blurred`), but the loss of all workers together is
+ * known.
  */
 static void
 set_loss(struct row *row, const struct run *r, const struct sums *s,
@@ -156,9 +157,9 @@ add_sums(struct sums *to, const struct sums *s)
 }
 
 /*
- * Return the sums of the next row, whose first flow is *i or whose losses are
- * *k, and advance both.  The flows of a row differ only in their range (the low
- * 16 bits of the key).
+ * Return the sums of the next row, and advance the indices *i and *k.  The row
+ * begins with flow *i, or has the losses at *k, or both.  The flows of a row
+ * differ only in their range (the low 16 bits of the key).
  */
 static struct sums
 next_row(const struct run *r, const struct aom *const *age, size_t *i,

@@ -28,7 +28,7 @@ struct row {
 	struct value v[FIGURES];
 };
 
-/* Which rows and figures are shown. */
+/* The choice of rows and figures to show. */
 struct view {
 	bool total;		/* print only the total */
 	bool chosen;		/* --columns chose the columns */
@@ -49,8 +49,8 @@ struct rows {
 
 /* The names and the unit of a figure, in the order of enum figure. */
 struct figure_name {
-	const char *key;	/* in JSON and CSV */
-	const char *title;	/* in the table */
+	const char *key;	/* name in JSON and CSV */
+	const char *title;	/* heading in the table */
 	enum unit unit;
 };
 

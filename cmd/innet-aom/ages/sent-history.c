@@ -7,7 +7,7 @@
 
 struct item {
 	uint32_t flow, worker, sequence;
-	uint32_t before;	/* previous item of the flow, + 1 */
+	uint32_t before;	/* index + 1 of the flow's previous item */
 	uint64_t generated_ns;
 	uint16_t merged;
 };
@@ -87,7 +87,7 @@ history_sort(struct history *h)
 }
 
 /*
- * Return the number of items, in sorted order, before the first for which
+ * Return the number of items, in sorted order, before the first item for which
  * after(item, key) is true.
  */
 static size_t

@@ -17,7 +17,7 @@
 
 struct history *history_new(void);
 
-/* Add update u of flow f (number flow_at), which was sent at t. */
+/* Add update u, which was sent at t in flow f (number flow_at). */
 void history_add(struct history *h, struct flow *f, uint32_t flow_at,
     const struct update *u, uint64_t t);
 
@@ -26,7 +26,8 @@ void history_sort(struct history *h);
 
 /*
  * Set *made to the time at which the oldest constituent of u was generated; u
- * was delivered in flow number flow_at.  Return false if u was not sent.
+ * was delivered in flow number flow_at.  Return false if not all constituents
+ * of u are in the history.
  */
 bool history_oldest(const struct history *h, uint32_t flow_at,
     const struct update *u, uint64_t *made);

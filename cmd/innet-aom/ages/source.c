@@ -41,8 +41,8 @@ set_update(const struct source_options *options, const struct format_found *in,
 }
 
 /*
- * Get the next message of the present packet that is an update.  Return false
- * if there is none left.
+ * Get the next update from the messages of the present packet.  Return false if
+ * no update is left.
  */
 static bool
 next_message(const struct source *s, struct source_file *f)
@@ -243,7 +243,7 @@ source_next(struct source *s)
 	return &best->next;
 }
 
-/* Read one capture of innet's own packets by its own clock, without merging. */
+/* Read one capture of innet's own packets, without an offset or merging. */
 static void
 read_plain_capture(struct source *s, source_update_fn *take, void *arg)
 {

@@ -27,9 +27,9 @@ struct source_files {
 	size_t n;
 };
 
-/* How to read packets that are not innet's own. */
+/* The format of the packets, and the filter that selects them. */
 struct source_options {
-	const struct format *format;	/* NULL: innet's own, or bare */
+	const struct format *format;	/* NULL: innet's own or bare packets */
 	const struct clusters *bare;	/* clusters of bare packets, or NULL */
 	const char *filter;		/* selects innet's packets, or NULL */
 	struct names *clusters, *workers;	/* names of a format, or NULL */
@@ -58,9 +58,9 @@ struct source {
 	struct source_file *file;	/* array, owned */
 	size_t n;
 	struct source_file *given; /* the file of the update returned last */
-	uint64_t until_ns;	/* ignore packets stamped later */
+	uint64_t until_ns;	/* ignore packets with later time stamps */
 	bool any;		/* there was a packet; first_ns is set */
-	uint64_t first_ns, last_ns;	/* stamps of all packets */
+	uint64_t first_ns, last_ns;	/* first and last time stamp */
 	uint64_t late;		/* updates that are out of order */
 	int rc;			/* 1: a capture was damaged */
 };
@@ -69,10 +69,10 @@ struct source {
 void source_open(struct source *s, const struct source_options *options,
     const struct source_files *f, uint64_t until_ns);
 
-/* Ignore packets stamped later than until_ns. */
+/* Ignore packets with time stamps later than until_ns. */
 void source_set_end(struct source *s, uint64_t until_ns);
 
-/* Receive an update; arg is that of source_read(). */
+/* Receive an update; `arg` is the argument of source_read(). */
 typedef void source_update_fn(void *arg, const struct source_update *u);
 
 /* Call take(arg, update) for every update in order of time. */
@@ -85,14 +85,14 @@ void source_close(struct source *s);
 void source_free(struct source *s);
 
 /*
- * Return the number of packets, of packets ignored for any reason, and of
- * stamps that go backwards.
+ * These return the number of packets, the number of packets ignored for any
+ * reason, and the number of time stamps that go backwards.
  */
 uint64_t source_packets(const struct source *s);
 uint64_t source_ignored(const struct source *s);
 uint64_t source_backwards(const struct source *s);
 
-/* Write "a.pcap" or "a.pcap and 2 more" to room, and return room. */
+/* Write "a.pcap" or "a.pcap and 2 more" to `room`, and return the text. */
 const char *source_name(const struct source_files *f, char *room,
     size_t bytes);
 

@@ -14,7 +14,7 @@ struct cluster_losses {
 };
 
 struct switch_report {
-	struct cluster_losses *cluster;	/* n, sorted by number; owned */
+	struct cluster_losses *cluster;	/* n, sorted by cluster number; owned */
 	size_t n;
 	struct cluster_losses total;	/* sum over all clusters */
 };

@@ -47,7 +47,7 @@ struct reading {
 	struct times_row row;
 };
 
-/* Set the error message with its place, unless an earlier one is set. */
+/* Set the error message with its place, unless an earlier error is set. */
 __attribute__((format(printf, 2, 3))) static void
 set_error(struct reading *r, const char *fmt, ...)
 {
@@ -67,7 +67,7 @@ set_error(struct reading *r, const char *fmt, ...)
 			*s = '?';
 }
 
-/* Write to hint the column whose name is nearest to `text`, if there is one. */
+/* Write the column name that is nearest to `text`, if any is near, to hint. */
 static const char *
 hint_column(const char *text, char hint[NEAREST_TEXT])
 {
@@ -127,7 +127,7 @@ parse_head(struct reading *r, const char *text)
 	r->unit_ns[r->cells] = ns;
 }
 
-/* Read a time with decimals exactly.  Return false if it is not valid. */
+/* Read a time exactly, with all decimals.  Return false if it is not valid. */
 static bool
 parse_time(const char *text, uint64_t unit_ns, uint64_t *ns)
 {

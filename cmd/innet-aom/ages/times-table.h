@@ -34,7 +34,7 @@ enum { TIMES_TABLE_ERROR_BYTES = 512 };
 
 /*
  * Add the rows of f, whose name is path, to t.  Return 0, or -1 with the reason
- * and the line in why.  Warn about unused columns unless quiet is set.
+ * and the line in `why`.  Warn about unused columns unless `quiet` is set.
  */
 int times_table_parse(struct times_table *t, FILE *f, const char *path,
     struct names *clusters, struct names *workers, bool quiet,
@@ -48,7 +48,8 @@ void times_table_read(struct times_table *t, const char *path,
     struct names *clusters, struct names *workers);
 
 /*
- * Sort the rows by time of receipt, with lost ones last, or by generation time.
+ * Sort the rows by time of receipt, with lost updates last, or by generation
+ * time.
  */
 void times_table_sort(struct times_table *t, bool compare_receipt);
 

@@ -53,7 +53,7 @@ static const char *const format_type_words[] = {
 
 enum {
 	FORMAT_AT_MAX = 65535,		/* largest offset of a field */
-	FORMAT_MESSAGE_MAX = 1 << 24,	/* bytes of a message in a stream */
+	FORMAT_MESSAGE_MAX = 1 << 24,	/* limit of a stream's message, bytes */
 	FORMAT_DELIMITER_MAX = 16, FORMAT_TABLE_MAX = 4096,
 	FORMAT_TEXT_BYTES = 128		/* buffer for a name as text */
 };
@@ -76,11 +76,11 @@ struct format_field {
 	unsigned bytes;		/* length for FORMAT_AT: 1, 2, 4 or 8 */
 	bool real, little;
 	uint32_t at;
-	uint64_t value;		/* for FORMAT_VALUE; added to a length */
+	uint64_t value;		/* value for FORMAT_VALUE; added to a length */
 	uint64_t unit_ns;	/* unit of a time */
 	uint64_t epoch_ns;	/* time 0 in ns since 1970 */
 	bool ntp;		/* times count from 1900, as in NTP */
-	struct format_entry *entry;	/* owned: numbers, sorted by text */
+	struct format_entry *entry;	/* sorted by text; owned */
 	size_t entries;
 	bool prefixes;		/* use the numbers in format.clusters instead */
 };
@@ -108,7 +108,7 @@ struct format_packet {
 struct format_message {
 	const uint8_t *p;
 	uint32_t have, len;
-	uint64_t hash;		/* hash of its match range, if hashed */
+	uint64_t hash;		/* hash of the match range, if `hashed` */
 	bool hashed;
 };
 
@@ -125,15 +125,15 @@ struct format_found {
 	uint64_t hash;		/* finds the update among sent packets */
 };
 
-/* Return whether the format has a field with that role. */
+/* Return whether the format has a field with the given role. */
 static inline bool format_has(const struct format *f, enum format_role role);
 
 /* Return whether generation times come from the capture of sent packets. */
 static inline bool format_needs_sent(const struct format *f);
 
 /*
- * Read the update in message m, in a packet with the headers k, into *u.
- * Return UPDATE_OK or a verdict of soundness.h.  The verdict is
+ * Read the update in message m into *u.  The packet of the message has the
+ * headers k.  Return UPDATE_OK or a verdict of soundness.h.  The verdict is
  * SOUNDNESS_REGULAR if a table of the format does not contain the update.
  */
 static inline unsigned format_update(const struct format *f,
@@ -163,7 +163,7 @@ static inline uint64_t format_hash_name(uint64_t h,
 
 /*
  * Write a name as text ("7", "10.0.0.1" or "10.0.0.1:5000>10.0.0.9:6000").
- * Return text.
+ * Return `text`.
  */
 static inline const char *format_text(const struct format_name *n,
     char text[FORMAT_TEXT_BYTES]);
@@ -353,8 +353,8 @@ format_entry_find(const void *text, const void *entry)
 }
 
 /*
- * Replace n by the number that stands for it in f's table.  Return false if the
- * table does not contain n.
+ * Replace the name *n by its number in the table of the field `of`.  Return
+ * false if the table does not contain the name.
  */
 static inline bool
 format_look_up(const struct format *f, const struct format_field *of,

@@ -4,12 +4,12 @@
  * messages_packet() receives a packet, and messages_next() returns the messages
  * that are now complete.  A UDP datagram is one message or, if the format has a
  * length, several.  A capture made with segmentation offload has several
- * datagrams in a frame, whose IP length may be 0 or that of the first datagram.
- * tcp.h handles TCP streams.
+ * datagrams in a frame, whose IP length may be 0 or the length of the first
+ * datagram.  tcp.h handles TCP streams.
  *
- * At the end of the capture, call messages_end() while it returns true, and
- * messages_next() after each of these calls.  The bytes of a packet are
- * borrowed until the next packet.
+ * At the end of the capture, call messages_end() until it returns false.  Each
+ * time it returns true, call messages_next() for the messages.  The bytes of a
+ * packet are borrowed until the next packet.
  */
 #ifndef INNET_AOM_FORMAT_MESSAGES_H
 #define INNET_AOM_FORMAT_MESSAGES_H
@@ -37,24 +37,25 @@ struct messages {
 	/* Datagrams with several messages, and the number of these messages. */
 	uint64_t several, several_messages;
 	/*
-	 * Datagrams that may hold several messages, but have no length field to
-	 * tell.
+	 * Datagrams that may hold several messages, which cannot be known
+	 * because the format has no length field.
 	 */
 	uint64_t unsure;
-	bool begun;			/* a message of it was returned */
+	/* A message of the present datagram was returned. */
+	bool begun;
 };
 
 /*
- * Begin a capture with that link type.  Return 0, or -1 with the reason in
- * m->filter.why.
+ * Begin a capture with the link type `link`.  Return 0, or -1 with the reason
+ * in m->filter.why.
  */
 static inline int messages_open(struct messages *m, const struct format *f,
     int link);
 
 /*
- * Receive a packet with the time stamp stamp_ns.  Return UPDATE_OK if it may
- * complete messages, or a verdict that says why not.  The verdict is
- * SOUNDNESS_REGULAR if the format does not select the packet.
+ * Receive a packet with the time stamp stamp_ns.  Return UPDATE_OK if the
+ * packet may complete messages.  Otherwise return a verdict with the reason,
+ * which is SOUNDNESS_REGULAR if the format does not select the packet.
  */
 static inline unsigned messages_packet(struct messages *m, int link,
     const struct pcapio_packet *p, uint64_t stamp_ns);
@@ -67,7 +68,7 @@ static inline unsigned messages_packet(struct messages *m, int link,
 static inline int messages_next(struct messages *m, struct format_packet *k,
     struct format_message *g, uint64_t *stamp_ns);
 
-/* Return whether there may be messages after lost bytes, at a capture's end. */
+/* At the end of a capture, return whether messages may follow lost bytes. */
 static inline bool messages_end(struct messages *m);
 
 /* Free the memory that m owns. */
@@ -105,7 +106,8 @@ messages_vlan(int link, const struct pcapio_packet *p, struct format_packet *k)
 }
 
 /*
- * Read the TCP segment in p into *g.  Return SOUNDNESS_REGULAR if p has none.
+ * Read the TCP segment in p into *g.  Return SOUNDNESS_REGULAR if p contains no
+ * TCP segment.
  */
 static inline unsigned
 messages_segment(int link, const struct pcapio_packet *p,
@@ -146,7 +148,7 @@ messages_segment(int link, const struct pcapio_packet *p,
 	return UPDATE_OK;
 }
 
-/* Check that a datagram is one message, if the format has no lengths. */
+/* Check a datagram of a format without lengths: it must be one message. */
 static inline unsigned
 messages_unsized(struct messages *m, const struct pcapio_packet *p,
     enum frame_is is, const struct frame *f)

@@ -3,7 +3,7 @@
  *
  * The bytes of each direction of a connection are put in order by their
  * sequence numbers.  Retransmitted bytes are ignored, and early segments wait.
- * Bytes that the capture lacks are given up when TCP_WAIT_SEGMENTS segments or
+ * The reader stops waiting for missing bytes when TCP_WAIT_SEGMENTS segments or
  * TCP_WAIT_BYTES bytes wait after them, or when the capture ends.
  *
  * The format defines where a message ends: by its length or by a delimiter.
@@ -14,10 +14,10 @@
  * delimiter.  The reader keeps the bytes of a message that the format reads,
  * and a hash of the match range.
  *
- * The time stamp of a message is that of the packet that completes it.  After
- * lost bytes it is that of the message's own packet, even if messages that were
- * returned earlier have later stamps.  The bytes of a segment are borrowed
- * until the next tcp_packet(); segments that wait are copied.
+ * A message has the time stamp of the packet that completes it.  After lost
+ * bytes, a message has the time stamp of its own packet, even if messages that
+ * were returned earlier have later time stamps.  The bytes of a segment are
+ * borrowed until the next tcp_packet(); segments that wait are copied.
  */
 #ifndef INNET_AOM_FORMAT_TCP_H
 #define INNET_AOM_FORMAT_TCP_H
@@ -36,7 +36,7 @@ enum {
 	TCP_WAIT_BYTES = 1 << 20
 };
 
-/* The bytes of a stream from seq on.  If the capture cut them, have < len. */
+/* A run of a stream's bytes.  If the capture cut the run, have < len. */
 struct tcp_run {
 	uint32_t seq, have, len;
 	uint64_t stamp_ns;
@@ -49,17 +49,17 @@ struct tcp_stream {
 	uint32_t next;		/* next expected sequence number */
 	bool begun, broken;
 	bool seeks;		/* skip to the next delimiter */
-	struct tcp_run *wait;	/* owned, TCP_WAIT_SEGMENTS, rising seq */
+	struct tcp_run *wait;	/* TCP_WAIT_SEGMENTS runs, rising seq; owned */
 	unsigned waits;
 	size_t wait_bytes;
 	/* The following members describe the message that is being read: */
 	uint64_t at;		/* bytes of the message so far */
 	uint64_t length;	/* 0: not known yet */
 	uint64_t hash;
-	uint32_t head_have;	/* bytes in head without a gap */
-	uint32_t matched;	/* bytes of a delimiter that were just seen */
+	uint32_t head_have;	/* number of bytes in head before a gap */
+	uint32_t matched;	/* number of delimiter bytes just matched */
 	bool holed;		/* bytes are missing from the hash */
-	bool given;		/* it was complete and was returned */
+	bool given;		/* the message is complete and was returned */
 	uint8_t *head;		/* format_head_bytes() bytes, owned */
 };
 
@@ -71,7 +71,7 @@ struct tcp {
 	struct tcp_stream *now;		/* stream of the present run */
 	struct tcp_run run;		/* unread rest of the present run */
 	uint64_t stamp_ns;		/* time stamp of the latest packet */
-	size_t ending;			/* tcp_end(): finished streams */
+	size_t ending;			/* streams that tcp_end() finished */
 	uint32_t head;			/* bytes of a message that are kept */
 	uint64_t again;			/* segments without new bytes */
 	uint64_t holes, lost_bytes, lost_messages;
@@ -88,7 +88,7 @@ struct tcp_segment {
 };
 
 /*
- * Receive a segment that was captured at stamp_ns.  Return false without
+ * Receive a segment that was captured at stamp_ns.  Return false if there is no
  * memory.
  */
 static inline bool tcp_packet(struct tcp *t, const struct tcp_segment *g,
@@ -101,7 +101,10 @@ static inline bool tcp_packet(struct tcp *t, const struct tcp_segment *g,
 static inline bool tcp_message(struct tcp *t, struct format_packet *k,
     struct format_message *m, uint64_t *stamp_ns);
 
-/* Skip one gap of one stream, after the last packet; false if there is none. */
+/*
+ * After the last packet, skip one gap of one stream.  Return false if there is
+ * no gap.
+ */
 static inline bool tcp_end(struct tcp *t);
 
 /* Free all streams. */
@@ -181,7 +184,7 @@ tcp_begin_message(struct tcp_stream *s)
 	s->holed = s->given = false;
 }
 
-/* Keep a copy of a run that arrived early.  Return false without memory. */
+/* Keep a copy of an early run.  Return false if there is no memory. */
 static inline bool
 tcp_keep(struct tcp_stream *s, const struct tcp_run *r)
 {
@@ -209,8 +212,8 @@ tcp_keep(struct tcp_stream *s, const struct tcp_run *r)
 }
 
 /*
- * Remove from r the bytes that were received before.  Return false if none of
- * its bytes are new.
+ * Remove from r the bytes that were received before.  Return false if r has no
+ * new bytes.
  */
 static inline bool
 tcp_trim(const struct tcp_stream *s, struct tcp_run *r)
@@ -229,9 +232,9 @@ tcp_trim(const struct tcp_stream *s, struct tcp_run *r)
 }
 
 /*
- * Make the first waiting run the present run if it is the next one.  If it is
- * not, and give_up is set, make the gap before it the present run.  Return
- * false if there is no such run.
+ * If the first waiting run is next in the stream, make it the present run.
+ * Otherwise, if give_up is set, make the gap before the waiting run the present
+ * run.  Return false if there is no new present run.
  */
 static inline bool
 tcp_waiting(struct tcp *t, struct tcp_stream *s, bool give_up)
@@ -342,7 +345,7 @@ tcp_give_up(struct tcp *t, struct tcp_stream *s)
 	t->run.len = 0;
 }
 
-/* Skip messages of one fixed length that lie completely in a gap. */
+/* Skip the messages that are completely in a gap, if all have this length. */
 static inline void
 tcp_skip(struct tcp *t, struct tcp_stream *s, uint64_t length)
 {
@@ -357,8 +360,8 @@ tcp_skip(struct tcp *t, struct tcp_stream *s, uint64_t length)
 }
 
 /*
- * Read until the message of s ends, and then return true.  Messages have
- * lengths.
+ * Read until the message of s ends, and return true.  Return false if the run
+ * ends first.  This is for messages with a length.
  */
 static inline bool
 tcp_by_length(struct tcp *t, struct tcp_stream *s)
@@ -394,7 +397,7 @@ tcp_by_length(struct tcp *t, struct tcp_stream *s)
 	return false;
 }
 
-/* Return how many bytes of the delimiter d are matched after the byte b. */
+/* Return the number of matched bytes of the delimiter d after the byte b. */
 static inline uint32_t
 tcp_matched(const char *d, uint32_t matched, uint8_t b)
 {
@@ -410,8 +413,8 @@ tcp_matched(const char *d, uint32_t matched, uint8_t b)
 }
 
 /*
- * Do the same as tcp_by_length() for messages that end with a delimiter.  The
- * delimiter is not part of the message.
+ * Read until the message of s ends, like tcp_by_length(), but for messages that
+ * end with a delimiter.  The delimiter is not part of the message.
  */
 static inline bool
 tcp_by_delimiter(struct tcp *t, struct tcp_stream *s)

@@ -1,10 +1,10 @@
 /*
  * text.h - read a format (innet-format(5)) from JSON or from options
  *
- * The functions return false with the place and the reason in r->why.  A field
- * in an option, such as "cluster=u16@0", is converted to the JSON object that a
- * file would contain, so one reader serves both.  For a file of prefixes only
- * the name is stored; the caller opens the file.
+ * On failure, the functions return false with the place and the reason in
+ * r->why.  A field in an option, such as "cluster=u16@0", is converted to the
+ * JSON object that a file would contain, so one reader is enough.  If a field
+ * names a file of prefixes, only the name is stored; the caller opens the file.
  */
 #ifndef INNET_AOM_FORMAT_TEXT_H
 #define INNET_AOM_FORMAT_TEXT_H
@@ -40,7 +40,7 @@ static inline bool format_check(struct json_reader *r, const struct format *f);
 
 /* implementation */
 
-/* The keys of a field in JSON; UINT64_MAX for a key that is not given. */
+/* The keys of a field in JSON.  A key that is not given is UINT64_MAX. */
 struct format_field_keys {
 	uint64_t value, at, type, header, unit, epoch;
 	int64_t add;
@@ -205,8 +205,8 @@ format_set_type(struct format_field *f, uint64_t type)
 }
 
 /*
- * Write to hint the member of `words` that is nearest to `word`, if there is
- * one.
+ * Write the member of `words` that is nearest to `word` to `hint`, if a member
+ * is near.  Return the hint.
  */
 static inline const char *
 format_hint(const char *word, const char *const *words,
@@ -325,7 +325,7 @@ format_read_field(struct json_reader *r, const cJSON *o, struct format *to,
 	return v == NULL || format_read_table(r, v, to, f);
 }
 
-/* Read which bytes identify a message: true, or { from, to }. */
+/* Read the key "match", the bytes that identify a message: true or a range. */
 static inline bool
 format_read_match(struct json_reader *r, const cJSON *o, struct format *f)
 {
@@ -413,7 +413,7 @@ format_from_json(struct json_reader *r, const cJSON *root, struct format *f)
 	return format_check(r, f);
 }
 
-/* Return a number of bytes, or -1, which no key accepts. */
+/* Parse a number of bytes.  On failure return -1, which no key accepts. */
 static inline double
 format_bytes_text(const char *text)
 {

@@ -3,8 +3,8 @@
  *
  * A set holds indices below 2^24, in pages that are allocated when they are
  * needed.  All sets share one budget of bytes, so that no capture can make them
- * grow without limit.  An index that does not fit is refused.  A zeroed struct
- * is the empty set, and bitmap_clear() frees the memory of a set.
+ * grow without limit.  bitmap_add() refuses an index that does not fit.  A
+ * zeroed struct is the empty set, and bitmap_clear() frees the memory of a set.
  */
 #ifndef INNET_AOM_BITMAP_H
 #define INNET_AOM_BITMAP_H
@@ -28,7 +28,7 @@ struct bitmap {
 	uint32_t n;		/* number of indices in the set */
 };
 
-/* The bytes that all sets together may use, and do use. */
+/* The number of bytes that all sets together may use, and that they use. */
 struct bitmap_budget {
 	size_t most_bytes, bytes;
 };
@@ -46,7 +46,8 @@ bitmap_reserve(struct bitmap_budget *b, size_t bytes)
 }
 
 /*
- * Return the page of index i; allocate it if needed.  Return NULL without room.
+ * Return the page of index i.  Allocate the page if needed.  Return NULL if
+ * there is no room.
  */
 static inline uint8_t *
 bitmap_page(struct bitmap *s, struct bitmap_budget *b, uint32_t i)
@@ -108,7 +109,7 @@ bitmap_has_first(const struct bitmap *s)
 	return (s->low & 1) != 0;
 }
 
-/* Free the pages.  Afterwards s is empty. */
+/* Free the pages of s, and make s the empty set. */
 static inline void
 bitmap_clear(struct bitmap *s, struct bitmap_budget *b)
 {

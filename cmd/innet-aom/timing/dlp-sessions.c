@@ -7,7 +7,7 @@
 #include "common/base/message.h"
 #include "common/wire/dlp.h"
 
-enum { ALIKE_MAX = 8 };		/* most addresses that share a hash */
+enum { ALIKE_MAX = 8 };		/* maximum addresses with one hash */
 
 static bool
 is_aggregator(const struct sessions *s, uint16_t port)
@@ -60,8 +60,8 @@ get_session(struct sessions *s, const union addr *at, uint32_t *number)
 }
 
 /*
- * Return the worker at an address.  If it is new and `wanted` is set, create
- * it.  Return NULL if there is no such worker or if there are too many.
+ * Return the worker at this address.  If there is none and `wanted` is true,
+ * create the worker.  Return NULL if there is none or if there are too many.
  */
 static struct session_worker *
 get_worker(struct sessions *s, uint32_t number, const union addr *at,
@@ -106,7 +106,8 @@ get_worker(struct sessions *s, uint32_t number, const union addr *at,
 }
 
 /*
- * Return whether this answer gives a worker a place.  An echo has no settings.
+ * Return whether an answer assigns a place to a worker.  The echo of a request
+ * assigns none; it contains no settings.
  */
 static bool
 is_place(const struct dlp *d)
@@ -124,7 +125,7 @@ is_zero(const struct dlp *d)
 	return true;
 }
 
-/* End a session and begin the aggregator's next one. */
+/* End the session, because the aggregator's next session begins. */
 static void
 restart_session(struct sessions *s, struct session *x)
 {
@@ -146,7 +147,7 @@ receive_gradient(struct sessions *s, struct session *x,
 	struct job *j = &x->job;
 	const bool again = w->sent && w->step == d->step;
 
-	/* step 0 again means that a session began that we did not see begin */
+	/* a repeated step 0 means that a new session has begun */
 	if (d->step == 0 && j->begun && j->newest > 1)
 		restart_session(s, x);
 	if (!again)

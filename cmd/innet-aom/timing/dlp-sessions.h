@@ -30,15 +30,15 @@ struct session_worker {
 	uint32_t session, member;
 	bool sent;		/* it has sent a gradient */
 	uint32_t step;		/* step of its newest gradient */
-	bool out;		/* sent after that step was answered */
+	bool out;		/* sent after the step was answered */
 	bool zero;		/* the gradient is all zeros */
 	bool refused;		/* the aggregator was at another step */
-	unsigned file;		/* the capture that showed it first */
+	unsigned file;		/* capture that showed the gradient first */
 };
 
 struct sessions {
 	struct job_context context;
-	uint16_t port;		/* of aggregators; 0: 1234 and 12344 */
+	uint16_t port;		/* port of aggregators; 0: 1234 and 12344 */
 	bool late;		/* all aggregators answer late */
 	struct session **session;	/* array and its elements are owned */
 	uint32_t n;

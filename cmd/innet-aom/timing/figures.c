@@ -39,7 +39,7 @@ figures_open(struct figures *s, const struct figures_column *column,
 	return NULL;
 }
 
-/* Print a cell for programs, with all digits of numbers. */
+/* Print a cell in a form for programs, with all digits of numbers. */
 static void
 put_cell(const struct figures_cell *c, enum figures_unit unit, bool json)
 {
@@ -80,7 +80,7 @@ put_keys(const struct figures *s)
 	putchar('\n');
 }
 
-/* Return the text of a cell for people. */
+/* Write a cell in a form for people to `to`, and return the text. */
 static const char *
 cell_text(char to[CELL_BYTES], const struct figures_cell *c,
     enum figures_unit unit, struct scale scale)
@@ -182,8 +182,8 @@ find_scale(const struct figures *s)
 }
 
 /*
- * Return whether a column of a table is shown, because the user chose it or
- * because some row has its value.
+ * Return whether a column of a table is shown.  A column is shown if the user
+ * chose the columns, or if at least one row has a value in it.
  */
 static bool
 is_column_shown(const struct figures *s, int k)

@@ -23,8 +23,8 @@ enum figures_form { FIGURES_TABLE, FIGURES_JSON, FIGURES_CSV };
 enum { FIGURES_TEXT_BYTES = 64 };
 
 struct figures_column {
-	const char *key;	/* in JSON and CSV */
-	const char *title;	/* in a table; NULL: only with --columns */
+	const char *key;	/* name in JSON and CSV */
+	const char *title;	/* heading in a table; NULL: only --columns */
 	enum figures_unit unit;
 	int figure;		/* for the caller's use */
 };
@@ -38,7 +38,7 @@ struct figures_cell {
 };
 
 struct figures {
-	const struct figures_column *column;	/* the last has no key */
+	const struct figures_column *column;	/* the last column has no key */
 	int n;
 	enum figures_form form;
 	bool at_once;		/* also print a table row by row */
@@ -50,7 +50,8 @@ struct figures {
 };
 
 /*
- * Begin; list chooses columns unless NULL.  Return NULL, or an error in list.
+ * Begin to print rows.  If `list` is not NULL, it chooses the columns.  Return
+ * NULL, or a description of the error in `list`.
  */
 const char *figures_open(struct figures *s, const struct figures_column *column,
     enum figures_form form, bool at_once, const char *list);
@@ -61,7 +62,7 @@ void figures_add_row(struct figures *s, const struct figures_cell *cell);
 /* Print the rows that were kept, and free them. */
 void figures_close(struct figures *s);
 
-/* Return a cell with a count or a time, a real number, or a text. */
+/* These return a cell with a count or a time, a real number, or a text. */
 static inline struct figures_cell
 figures_count(uint64_t v)
 {

@@ -9,7 +9,7 @@
 #include "common/wire/repair.h"
 #include "common/wire/update.h"
 
-enum { ALIKE_MAX = 8 };		/* most addresses that share a hash */
+enum { ALIKE_MAX = 8 };		/* maximum addresses with one hash */
 
 bool
 jobs_claim(const void *none, uint8_t tos, uint16_t sport, uint16_t dport)
@@ -21,8 +21,8 @@ jobs_claim(const void *none, uint8_t tos, uint16_t sport, uint16_t dport)
 }
 
 /*
- * Return the end at an address; create it if it is new.  Return NULL if there
- * are too many.
+ * Return the end with this address.  Create the end if it is new.  Return NULL
+ * if there are too many ends.
  */
 static struct jobs_end *
 get_end(struct jobs *s, const union addr *at)
@@ -80,7 +80,7 @@ jobs_add_switch(struct jobs *s, const union addr *at)
 		e->role = JOBS_SWITCH;
 }
 
-/* Return the job with that number at switch sw; create it if it is new. */
+/* Return the job `number` of switch sw.  Create the job if it is new. */
 static struct job **
 get_job(struct jobs *s, const struct jobs_end *sw, int32_t number)
 {
@@ -110,8 +110,8 @@ get_job(struct jobs *s, const struct jobs_end *sw, int32_t number)
 }
 
 /*
- * Return the job with that number at switch sw; -1 means that the number is
- * unknown.  If there is a job without a number, it gets this number, because
+ * Return the job `number` of switch sw; -1 means that the number is unknown.
+ * If the switch has a job without a number, that job gets this number, because
  * packets without a number belong to the first job that appears.
  */
 static struct job **
@@ -134,8 +134,8 @@ name_job(struct jobs *s, const struct jobs_end *sw, int32_t number)
 }
 
 /*
- * Return the job of member m at switch sw; number is -1 if the packet does not
- * contain it.
+ * Return the job of member m at switch sw.  `number` is the number of the job,
+ * or -1 if the packet does not contain it.
  */
 static struct job *
 get_member(struct jobs *s, const struct jobs_end *sw, struct jobs_end *m,
@@ -165,7 +165,7 @@ get_member(struct jobs *s, const struct jobs_end *sw, struct jobs_end *m,
 }
 
 /*
- * Note that a and b exchanged a segment.  An end with several peers is a
+ * Record that a and b exchanged a segment.  An end with several peers is a
  * switch.
  */
 static void
@@ -279,7 +279,7 @@ receive_segment(struct jobs *s, const struct packet *p, struct jobs_end *from,
 	add_segment(s, j, m->member, p, down);
 }
 
-/* Return the role of the sender of c, or that c alone does not show it. */
+/* Return the role of the sender of c, or JOBS_UNKNOWN if c does not show it. */
 static enum jobs_role
 sender_role(const struct control *c)
 {
@@ -297,7 +297,8 @@ sender_role(const struct control *c)
 }
 
 /*
- * Close all that is open, because the job's mode changes or the capture ends.
+ * Close the job's open iterations and rounds, because the job's mode changes or
+ * the capture ends.
  */
 static void
 end_job(struct job *j, struct job_context *context)
@@ -317,7 +318,7 @@ set_mode(struct jobs *s, struct job *j, enum job_mode mode)
 	j->mode = mode;
 }
 
-/* Store the settings of the job that a Join or its Ack contains. */
+/* Store the settings of the job that a Join contains. */
 static void
 receive_join(struct jobs *s, struct job *j, uint32_t m, const struct control *c)
 {
@@ -332,7 +333,7 @@ receive_join(struct jobs *s, struct job *j, uint32_t m, const struct control *c)
 		j->segs = seg_count(join.elements, join.floats);
 }
 
-/* Store that the switch announced a group, or none, to member m of j. */
+/* Store whether the switch announced a multicast group to member m of j. */
 static void
 set_group(struct jobs *s, struct job *j, uint32_t m,
     const struct control_ack *a)
@@ -361,7 +362,7 @@ receive_join_ack(struct jobs *s, struct job *j, uint32_t m,
 		j->segs = seg_count(a->elements, a->floats);
 }
 
-/* Note the round that a Probe or NACK of an asynchronous job asks for. */
+/* Record that a Probe or NACK asks for a round, as in an asynchronous job. */
 static void
 note_asked_round(struct job *j, const struct control *c)
 {

@@ -23,14 +23,14 @@ enum { JOBS_ENDS_MAX = 65536, JOBS_MAX = 4096 };
 
 enum jobs_role { JOBS_UNKNOWN, JOBS_SWITCH, JOBS_MEMBER };
 
-/* One end of packets: an address and a port. */
+/* A sender or receiver of packets: an address and a port. */
 struct jobs_end {
 	union addr at;
 	enum jobs_role role;
-	uint32_t peer;		/* its only peer so far, + 1; 0: none */
+	uint32_t peer;		/* index + 1 of its only peer so far, or 0 */
 	/*
-	 * For a member or a group, job is the index of its job + 1, or 0 if it
-	 * has none yet.  Only a member has the index `member`.
+	 * `job` is 1 + the index of the job of a member or a group, or 0 if the
+	 * job is not known yet.  Only a member has the index `member`.
 	 */
 	uint32_t job, member;
 };

@@ -95,8 +95,8 @@ add_part(const struct job *j, uint32_t m, const struct job_part *p,
 }
 
 /*
- * Clear the parts of an iteration, and note which members had its result and
- * when.
+ * Clear the parts of an iteration, and record which members had its result, and
+ * when they had it.
  */
 static void
 clear_parts(struct job *j, struct job_context *context,
@@ -189,7 +189,7 @@ iterations_end(struct job *j, struct job_context *context)
 	close_before(j, context, INT64_MAX);
 }
 
-/* Return iteration t; open it if it is new.  Return NULL if it is over. */
+/* Return iteration t; open it if it is new.  Return NULL if t is over. */
 static struct job_iteration *
 get_iteration(struct job *j, struct job_context *context, int64_t t, bool down)
 {
@@ -219,7 +219,7 @@ get_iteration(struct job *j, struct job_context *context, int64_t t, bool down)
 	return it;
 }
 
-/* Return the part of member m in an iteration; create it if it is new. */
+/* Return the part of member m in an iteration; create the part if needed. */
 static struct job_part *
 get_part(struct job *j, uint32_t m, struct job_iteration *it)
 {

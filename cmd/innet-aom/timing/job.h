@@ -2,15 +2,15 @@
  * job.h - the iterations of one job of program iswitch, or of one session of
  * dlp
  *
- * In each iteration a member sends the segments of its vector and receives
- * those of the result.  A session of DLP is a job whose vectors have one
+ * In each iteration, a member sends the segments of its vector and receives the
+ * segments of the result.  A session of DLP is a job whose vectors have one
  * segment and whose iterations are its steps.  The segments of a capture and
  * their time stamps give the times that innet-iswitch(7) and innet-dlp(7)
  * define.  Times that the capture does not show are unknown.
  *
- * Times are ns since the epoch. iterations.h handles the iterations of
- * synchronous jobs, and rounds.h those of asynchronous jobs.  A closed
- * iteration is passed to report().  Afterwards only sums and the last
+ * Times are ns since the epoch.  iterations.h handles the iterations of
+ * synchronous jobs, and rounds.h handles the rounds of asynchronous jobs.  A
+ * closed iteration is passed to report().  After that, only sums and the last
  * SAMPLE_KEPT iteration times are kept.  A job owns its memory: call
  * job_free().  Functions exit if there is no memory.
  */
@@ -27,30 +27,31 @@
 
 enum {
 	JOB_MEMBERS_MAX = 4096,
-	JOB_BEHIND = 64		/* an older iteration is a restart */
+	JOB_BEHIND = 64		/* iterations further behind: a restart */
 };
 
 enum job_mode { JOB_MODE_UNKNOWN, JOB_SYNC, JOB_ASYNC };
 
 /* Counts of packets, and of the bytes of their frames. */
 enum job_count {
-	JOB_SEGMENTS,		/* of contributions, without repetitions */
+	JOB_SEGMENTS,		/* segments of contributions, each once */
 	JOB_RETRANSMITTED,	/* repetitions of contributions */
 	JOB_RESULTS, JOB_RESENT,	/* results, and their repetitions */
-	JOB_HELPS, JOB_ASKED,	/* Help from a member, from the switch */
+	JOB_HELPS, JOB_ASKED,	/* Help from members; Help from the switch */
 	JOB_PROBES, JOB_NACKS, JOB_STATES, JOB_NOTICES,
 	JOB_HANDOVERS,		/* Fetch and Chunk */
 	JOB_POLLS, JOB_WRONG_STEP, JOB_RETRIES,	/* only in DLP */
-	JOB_LATE,		/* for a closed iteration */
-	JOB_COPIES,		/* seen in another capture before */
-	JOB_MISMATCHED,		/* index beyond the end of the vector */
+	JOB_LATE,		/* segments of a closed iteration */
+	JOB_COPIES,		/* segments seen before in another capture */
+	JOB_MISMATCHED,		/* segments beyond the end of the vector */
 	JOB_BYTES_UP, JOB_BYTES_DOWN,
 	JOB_COUNTS
 };
 
 /* The segments that a member sent, or received, in an iteration. */
 struct job_side {
-	uint64_t first_ns, last_ns;	/* by each segment's first copy */
+	/* Times of the first and the last segment; copies do not count. */
+	uint64_t first_ns, last_ns;
 	unsigned file;		/* capture with the first segment */
 	struct bitmap segments;
 };
@@ -59,7 +60,7 @@ struct job_part {
 	int64_t iteration;
 	bool open;
 	struct job_side up, down;
-	uint32_t next;		/* next member with a part, + 1; 0: none */
+	uint32_t next;		/* next member with a part: index + 1, or 0 */
 };
 
 /* The phases of a member's iteration. */
@@ -69,7 +70,7 @@ struct job_member {
 	union addr at;
 	int64_t worker;		/* the member's number; -1: unknown */
 	struct job_part part[2];	/* by iteration & 1 */
-	bool in_group;		/* it gets results to the multicast group */
+	bool in_group;		/* gets results sent to the multicast group */
 	bool has_done;
 	int64_t done;		/* newest iteration whose result it has */
 	uint64_t done_ns;
@@ -89,7 +90,7 @@ struct job_closed {
 	bool repaired;		/* lost segments were repaired in repair_ns */
 	uint64_t repair_ns;
 	struct stats_sum time;	/* asynchronous: iteration_ns of members */
-	uint32_t members;	/* members with a part in it */
+	uint32_t members;	/* members with a part in the iteration */
 	uint32_t contributors;
 	uint32_t vectors;	/* vectors in the result; 0: unknown */
 	int32_t slowest;	/* slowest member; -1: unknown */
@@ -101,7 +102,7 @@ struct job_closed {
 struct job_iteration {
 	bool open, first;	/* `first`: it is the first in the captures */
 	int64_t iteration;
-	uint32_t list;		/* first member with a part, + 1 */
+	uint32_t list;		/* first member with a part: index + 1 */
 	uint32_t vectors;
 	uint64_t repair_from_ns;	/* first sign of a loss; 0: none */
 	bool lost;		/* the loss is certain */
@@ -114,10 +115,10 @@ struct job {
 	uint32_t place;		/* index among the jobs */
 	enum job_mode mode;
 	bool answers;		/* asynchronous server: one round per push */
-	bool asks_rounds;	/* its Probes ask for rounds, without a Join */
+	bool asks_rounds;	/* Probes ask for rounds; no Join was seen */
 	uint32_t expected;	/* vectors per iteration; 0: unknown */
 	uint32_t segs;		/* segments per vector; 0: unknown */
-	uint32_t most;		/* highest index seen, + 1 */
+	uint32_t most;		/* highest segment index seen, + 1 */
 	struct job_member *member;
 	uint32_t members, room;
 	struct job_iteration it[2];	/* by iteration & 1 */
@@ -127,20 +128,20 @@ struct job {
 	uint64_t iterations, restarts;
 	struct durations iteration;	/* times of complete iterations */
 	struct stats_sum slowest_by, phase[JOB_PHASES], aggregation, staleness;
-	struct stats_sum repair;	/* of iterations with a repair */
+	struct stats_sum repair;	/* durations of repairs */
 	uint64_t stale_most;
 	/* The number of vectors that an asynchronous server applied. */
 	uint64_t applied;
 	struct job_closed
 	    *closing;		/* rounds not reported yet; owned */
-	uint64_t missing;	/* vectors that results lack */
+	uint64_t missing;	/* number of vectors missing from results */
 	const struct job_context *context;	/* borrowed */
 };
 
 /* The state that all jobs share; report may be NULL. */
 struct job_context {
 	struct bitmap_budget budget;
-	uint64_t iterations_mask;	/* of the number in a packet */
+	uint64_t iterations_mask;	/* bits of the number in a packet */
 	uint64_t no_room;	/* segments beyond the budget */
 	void (*report)(void *arg, const struct job *j,
 	    const struct job_closed *c);
@@ -151,31 +152,31 @@ struct job_context {
 struct job_segment {
 	int64_t iteration;
 	uint32_t index;
-	uint16_t vectors;	/* vectors in its sum */
+	uint16_t vectors;	/* number of vectors in its sum */
 	uint64_t stamp_ns;
 	unsigned file;
 	bool down;		/* it belongs to a result */
 };
 
-/* Initialise a job at a switch; number is -1 if it is unknown. */
+/* Initialise a job at a switch; `number` is -1 if the number is unknown. */
 void job_init(struct job *j, struct job_context *context, const union addr *at,
     int32_t number);
 /* Free all memory of j. */
 void job_free(struct job *j);
 
-/* Add a member.  Return its index, or -1 if there are too many. */
+/* Add a member.  Return its index, or -1 if there are too many members. */
 int32_t job_add_member(struct job *j, const union addr *at);
 
-/* Add the time of a complete iteration.  Exits 1 without memory. */
+/* Add the time of a complete iteration. */
 void job_add_time(struct job *j, uint64_t ns);
 
-/* Add `by` to a count of member m (-1: unknown); or add 1, for iteration t. */
+/* Add `by`, or 1 in iteration t, to a count of member m (-1: unknown). */
 void job_count(struct job *j, int32_t m, enum job_count what, uint64_t by);
 void job_count_at(struct job *j, int32_t m, int64_t t, enum job_count what);
 
 /*
- * Note a sign at now_ns that a segment of iteration t was lost.  The loss is
- * sure if the segment was requested or sent again, but not if a Probe asked
+ * Record a sign, seen at now_ns, that a segment of iteration t was lost.  Set
+ * `sure` if the segment was requested or sent again, but not if a Probe asked
  * about it.
  */
 void job_mark_loss(struct job *j, int64_t t, uint64_t now_ns, bool sure);
@@ -183,10 +184,10 @@ void job_mark_loss(struct job *j, int64_t t, uint64_t now_ns, bool sure);
 /* Return whether member m has sent in iteration t, which is still open. */
 static inline bool job_has_sent(const struct job *j, uint32_t m, int64_t t);
 
-/* Return how many vectors a result with `vectors` vectors lacks. */
+/* Return the number of vectors missing from a result of `vectors` vectors. */
 static inline uint32_t job_missing(const struct job *j, uint32_t vectors);
 
-/* Return the segments per vector, as announced or as seen so far. */
+/* Return the number of segments per vector, as announced or as seen so far. */
 static inline uint32_t job_segs(const struct job *j);
 
 /* implementation */
@@ -199,7 +200,7 @@ job_has_sent(const struct job *j, uint32_t m, int64_t t)
 	return p->open && p->iteration == t && p->up.segments.n > 0;
 }
 
-/* Return the iteration nearest to the newest one that has these low 24 bits. */
+/* Return the iteration with these low 24 bits that is nearest to the newest. */
 int64_t job_unwrap(const struct job *j, uint32_t iteration);
 
 static inline uint32_t

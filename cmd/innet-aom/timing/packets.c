@@ -35,7 +35,7 @@ next_piece(struct packets_file *f)
 }
 
 /*
- * Split the frame if it contains several packets, and take the first one.
+ * Split the frame if it contains several packets, and take the first packet.
  * Return the result of split_frame().
  */
 static enum split_is
@@ -103,8 +103,8 @@ add_capped(uint64_t a, uint64_t b)
 }
 
 /*
- * Begin with the first packet of all captures.  Times relative to it are now
- * known.
+ * Begin with the first packet of all captures, whose time is t, and resolve the
+ * times that are relative to this packet.
  */
 static void
 begin_capture(struct packets *s, uint64_t t)

@@ -31,18 +31,18 @@ struct packet {
 	uint32_t wire_bytes;	/* bytes of the whole frame */
 	const uint8_t *payload;	/* borrowed until the next packet */
 	uint32_t bytes;		/* bytes of the whole payload */
-	uint32_t have;		/* bytes that are at payload */
+	uint32_t have;		/* number of bytes at `payload` */
 };
 
 struct packets_file {
 	struct pcapio_in in;
-	uint64_t first_ns, last_ns;	/* stamps of all packets */
+	uint64_t first_ns, last_ns;	/* first and last time stamp */
 	uint64_t backwards;	/* time stamps that go backwards */
 	uint64_t regular;	/* packets of other programs */
-	struct hints hints;	/* hints about those packets */
+	struct hints hints;	/* hints about packets of other programs */
 	struct split pieces;	/* packets left in the frame */
 	struct split_count split;
-	uint32_t head_bytes;	/* header bytes of that frame */
+	uint32_t head_bytes;	/* header bytes of the frame */
 	bool have;		/* next is set */
 	struct packet next;
 };
@@ -62,7 +62,7 @@ struct packets {
 	bool relative_from, relative_until;	/* to the first packet */
 	bool begun;
 	uint64_t first_ns;
-	uint64_t last_ns;		/* stamp of the last packet returned */
+	uint64_t last_ns;		/* time of the last packet returned */
 	uint64_t taken;
 	uint64_t ignored[SOUNDNESS_VERDICTS];
 	int rc;			/* 1: a capture was damaged */
@@ -78,16 +78,16 @@ const struct packet *packets_next(struct packets *s);
 void packets_close(struct packets *s);
 
 /*
- * Return the number of packets that were ignored, and of packets of other
- * programs.
+ * These return the number of packets that were ignored, and the number of
+ * packets of other programs.
  */
 uint64_t packets_ignored(const struct packets *s);
 uint64_t packets_regular(const struct packets *s);
 
 /*
- * Warn about each capture without a packet of the program, with hints about its
- * packets; `what` is the name of the program.  Return true if there is such a
- * capture.
+ * Warn about each capture without a packet of the program, and give hints about
+ * the packets in it.  `what` is the name of the program.  Return true if there
+ * is such a capture.
  */
 bool packets_unrecognised(const struct packets *s, const char *what);
 

@@ -31,7 +31,7 @@ clear_part(struct job_context *context, struct rounds_part *p)
 	p->open = false;
 }
 
-/* End a push, because another one begins or the capture ends. */
+/* End a push, because another push begins or the capture ends. */
 static void
 end_push(struct job *j, struct job_context *context, struct job_member *m)
 {
@@ -240,7 +240,7 @@ end_rounds(struct job *j, struct job_context *context, struct job_member *m,
 {
 	struct rounds *r = m->rounds;
 
-	/* this is the first round, or the capture lacks those before it */
+	/* `whole` is the first round, or earlier rounds were not captured */
 	if (!r->has_next || whole->number - r->next > ROUNDS_KEPT / 2) {
 		r->has_next = true;
 		r->next = whole->number;
@@ -322,7 +322,8 @@ rounds_join(struct job *j, struct job_context *context, uint32_t m,
 	r = get_rounds(&j->member[m]);
 	r->has_next = r->has_shown = true;
 	r->next = r->shown = r->newest = next;
-	r->has_base = j->applied == 0;	/* it starts from the server's state */
+	/* before the first push, the member has the server's state */
+	r->has_base = j->applied == 0;
 }
 
 void

@@ -8,15 +8,15 @@
  * complete round to the next is an iteration.
  *
  * The staleness of a gradient is t_s - t_w: the number of rounds that were
- * complete when its first segment was seen, minus the number that were complete
- * when the first segment of the previous push was seen.  This assumes that a
- * worker reads its weights when it sends a gradient.  Gradients that a worker
- * discards are not in the capture.  A parameter server answers each push
- * separately, so there the staleness is the number of pushes of other members
- * that were complete since the previous push.
+ * complete when the first segment of the gradient was seen, minus the number of
+ * rounds that were complete when the first segment of the previous push was
+ * seen.  This assumes that a worker reads its weights when it sends a gradient.
+ * Gradients that a worker discards are not in the capture.  A parameter server
+ * answers each push separately.  With such a server, the staleness is the
+ * number of pushes of other members that were complete since the previous push.
  *
- * A round of the job is reported when it is complete for all members, or
- * ROUNDS_KEPT rounds later.  ROUNDS_KEPT rounds are open at a time.
+ * A round of the job is reported when it is complete for all members, but at
+ * the latest ROUNDS_KEPT rounds later.  At most ROUNDS_KEPT rounds are open.
  */
 #ifndef INNET_AOM_ROUNDS_H
 #define INNET_AOM_ROUNDS_H
@@ -32,7 +32,7 @@ enum { ROUNDS_KEPT = 16 };
 struct rounds_part {
 	bool open;
 	int64_t number;
-	uint32_t vectors;	/* vectors in its sum */
+	uint32_t vectors;	/* number of vectors in its sum */
 	struct job_side side;
 };
 
@@ -40,9 +40,9 @@ struct rounds {
 	bool begun;		/* push is set */
 	struct rounds_part push;	/* the newest push */
 	bool has_shown;
-	int64_t shown;		/* complete rounds when that push began */
-	bool has_base;		/* behind a server: base is set */
-	uint64_t base;		/* vectors applied at its last answer */
+	int64_t shown;		/* complete rounds when `push` began */
+	bool has_base;		/* with a parameter server: base is set */
+	uint64_t base;		/* vectors applied up to its last answer */
 	struct rounds_part round[ROUNDS_KEPT];	/* by number */
 	bool has_round;		/* newest is set */
 	int64_t newest;

@@ -33,7 +33,8 @@ parse_by(const struct timing_options *options, const char *arg)
 }
 
 /*
- * Parse an option that both programs have.  Return false if it is another one.
+ * Parse an option that both programs have.  Return false if it is another
+ * option.
  */
 static bool
 parse_common(struct timing_options *options, const char *name, const char *arg)
@@ -69,7 +70,7 @@ parse_common(struct timing_options *options, const char *name, const char *arg)
 
 /*
  * Parse an option that only this program has.  Return false if it is another
- * one.
+ * option.
  */
 static bool
 parse_own(struct timing_options *options, const char *name, const char *arg)

@@ -203,7 +203,8 @@ real_cell(const struct stats_sum *s)
 }
 
 /*
- * Return the percentage of an iteration that is communication, from mean times.
+ * Return the percentage of an iteration that is communication, computed from
+ * mean times.
  */
 static struct figures_cell
 share_cell(const struct stats_sum *compute,
@@ -229,7 +230,7 @@ number_cell(int64_t n)
 	return figures_text(s, false);
 }
 
-/* Return the number of member m or, if that is unknown, its address. */
+/* Return the number of member m, or its address if the number is unknown. */
 static struct figures_cell
 worker_cell(const struct job *j, int64_t m)
 {
@@ -296,8 +297,8 @@ count_unless_0(uint64_t v)
 }
 
 /*
- * Return whether the capture has the pushes of all members (asynchronous
- * server).
+ * Return whether the staleness is known.  With an asynchronous server, the
+ * capture must have the pushes of all members.
  */
 static bool
 knows_staleness(const struct job *j)

@@ -16,7 +16,7 @@ void timing_member_rows(struct figures *s, const struct job *j);
 void timing_iteration_row(struct figures *s, const struct job *j,
     const struct job_closed *c);
 
-/* Add the sums of j to `all`, the job whose address has no family. */
+/* Add the sums of j to `all`, the job of the total, which has no address. */
 void timing_add_job(struct job *all, const struct job *j);
 
 #endif

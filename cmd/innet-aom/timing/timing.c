@@ -11,7 +11,7 @@
 #include "common/base/message.h"
 #include "common/wire/dlp.h"
 
-enum { BUDGET_BYTES = 256 << 20 };	/* limit of all open segments */
+enum { BUDGET_BYTES = 256 << 20 };	/* memory limit of all segment sets */
 
 struct timing {
 	const struct timing_options *options;
