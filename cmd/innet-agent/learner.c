@@ -64,8 +64,9 @@ wait_for_interval(struct learner *l)
 
 	if (l->interval_ns == 0)
 		return true;
+	/* do not catch up if this vector is late; the first is always late */
 	if (l->deadline_ns < now)
-		l->deadline_ns = now;	/* late or first: do not catch up */
+		l->deadline_ns = now;
 	rc = wait_until(NULL, 0, l->deadline_ns, l->tally->stop);
 	l->deadline_ns += l->interval_ns;
 	return rc == WAIT_DUE;
@@ -171,7 +172,8 @@ clip_gradient(struct learner *l)
 enum optimizer_status
 learner_apply_gradient(struct learner *l)
 {
-	if (*l->tally->stop != 0)	/* a lesson may have many gradients */
+	/* check this here too, because a lesson may have many gradients */
+	if (*l->tally->stop != 0)
 		return OPTIMIZER_END;
 	clip_gradient(l);
 	if (l->tally->gradients++ == l->tally->begun.gradients)

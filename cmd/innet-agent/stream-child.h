@@ -35,8 +35,8 @@ struct child {
 };
 
 /*
- * Enlarge the pipes of c->in and c->out.  Send the hello and the first weights
- * of l, which belong to iteration c->iteration.
+ * Enlarge the pipes of c->in and c->out.  Send the hello and the weights of l,
+ * which belong to iteration c->iteration.
  */
 enum optimizer_status child_open(struct child *c, const struct learner *l);
 

@@ -2,8 +2,8 @@
 
  * tally.h - count steps, episodes and gradients, and decide when training ends
  *
- * It also keeps the rewards of the last hundred episodes and writes the log,
- * which has a row for each episode.
+ * The tally also keeps the rewards of the last hundred episodes and writes the
+ * log, which has a row for each episode.
  */
 #ifndef INNET_AGENT_TALLY_H
 #define INNET_AGENT_TALLY_H

@@ -23,7 +23,7 @@ enum { PAUSE_NS = 5000000, REWARDS = 64, REWARD_TEXT = 80 };
 
 struct actor {
 	const struct conf *cf;
-	struct link *link;	/* one per server; first has the parameters */
+	struct link *link;	/* one per server; the first has parameters */
 	struct names *names;	/* the names of the keys on each server */
 	size_t servers, to;	/* number of servers; target of the next push */
 	bool plain;		/* the first server does not support GETV */
@@ -36,7 +36,7 @@ struct actor {
 	size_t stride;		/* bytes in a priority and an experience */
 	uint8_t *blob;		/* experiences, each after its priority */
 	size_t frame;		/* bytes of a frame; 0: frames are not used */
-	struct codec_film film;	/* the frames of these experiences */
+	struct codec_film film;	/* the frames of the experiences */
 	/* Experiences by reference: each has two frame indices and the tail. */
 	uint8_t *ref_blob;
 	size_t ref_bytes;

@@ -9,7 +9,8 @@
 enum { PRIORITY = 1 };	/* lowest priority of SCHED_FIFO */
 
 /*
- * Give the calling thread the policy SCHED_FIFO.  Return 0, or -1 with errno.
+ * Give the calling thread the policy SCHED_FIFO, and store its previous policy
+ * in *before.  Return 0, or set errno and return -1.
  */
 static int
 set_fifo(struct realtime *before)

@@ -22,7 +22,7 @@ void realtime_check(void);
 
 /*
  * realtime_begin() gives the calling thread real-time priority, and stores the
- * previous scheduling in *before.  realtime_end() restores it.
+ * previous scheduling in *before.  realtime_end() restores this scheduling.
  */
 void realtime_begin(struct realtime *before);
 void realtime_end(const struct realtime *before);

@@ -206,7 +206,7 @@ compare_table(struct sampler *sm, struct shard *s,
 	if (!choose_size(sm, s, &size))
 		return false;
 	num_u64(is[CAPACITY], 0, UINT64_MAX, &n);	/* failure: n stays 0 */
-	/* after a restart a server can have another limit */
+	/* after a restart, the server can have a different memory limit */
 	if (n == s->capacity || n == size.capacity) {
 		s->capacity = n;
 		return true;

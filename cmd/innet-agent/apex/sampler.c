@@ -366,7 +366,8 @@ sampler_stop(struct sampler *sm)
 
 	if (sm->mode != SAMPLER_THREADED)
 		return;
-	do {	/* a signal just before a wait may not end the wait */
+	/* repeat, because the thread may miss a signal just before a wait */
+	do {
 		pthread_kill(sm->thread, SIGUSR1);
 		ts = timer_to_timespec(timer_wall_ns() + 10000000);
 	} while (pthread_timedjoin_np(sm->thread, NULL, &ts) == ETIMEDOUT);

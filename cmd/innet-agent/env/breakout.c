@@ -21,7 +21,7 @@ enum { SIDE = 10, LAST = SIDE - 1, TOP = 1, ROWS = 3 };
 enum { PADDLE, BALL, TRAIL, BRICK, CHANNELS };
 enum { NONE, LEFT, RIGHT, ACTIONS };
 
-/* The directions of the ball, clockwise from up and left. */
+/* The directions of the ball, clockwise, beginning with up and left. */
 static const struct {
 	int x, y;
 } fly[] = { { -1, -1 }, { 1, -1 }, { 1, 1 }, { -1, 1 } };

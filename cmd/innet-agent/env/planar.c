@@ -19,7 +19,7 @@ static const double
 	move_most = 0.2,		/* m, maximum overlap removed at once */
 	turn_most = 8 * 3.141592653589793 / 180,
 	undo = 0.2,			/* share of overlap removed at once */
-	settled = 1e-7,			/* N s, smaller changes are ignored */
+	settled = 1e-7,			/* N s, end when changes are smaller */
 	still_v = 0.01,			/* m/s, slower bodies are at rest */
 	still_spin = 2 * 3.141592653589793 / 180,
 	sleep_s = 0.5;
@@ -31,7 +31,7 @@ struct contact {
 	bool peak;			/* a ground peak touches a side */
 	unsigned part;			/* index of the corner or the side */
 	unsigned post;			/* left post of the segment, or peak */
-	/* Unit normal, away from the ground; contact point from the centre. */
+	/* Unit normal, away from the ground; contact's offset from centre. */
 	struct xy normal, arm;
 	double gap;			/* m, distance minus the margin */
 	double mass_normal, mass_across, friction;

@@ -17,7 +17,7 @@
 
 enum {
 	PLANAR_BODIES = 3, PLANAR_PINS = 2,
-	PLANAR_CORNERS = 6,		/* maximum corners of a body */
+	PLANAR_CORNERS = 6,		/* maximum number of corners of a body */
 	PLANAR_POSTS = 11,		/* points that define the ground */
 };
 

@@ -2,8 +2,9 @@
  * kern.h - the few loops in which training spends most of its time
  *
  * Every set of loops does the same operations in the same order on each
- * element, and no set fuses a product and a sum into one rounding.  So all sets
- * agree to the last bit, and a seed gives the same training on every machine.
+ * element, and no set fuses a product and a sum into one rounding.  So the
+ * results of all sets agree to the last bit, and a seed gives the same training
+ * on every machine.
  */
 #ifndef INNET_AGENT_NET_KERN_H
 #define INNET_AGENT_NET_KERN_H

@@ -43,7 +43,7 @@ struct optimizer {
 };
 
 /*
- * The names of the rules in the order of enum optimizer_rule; the last is NULL.
+ * The names of the rules in the order of enum optimizer_rule, followed by NULL.
  */
 extern const char *const optimizer_names[];
 

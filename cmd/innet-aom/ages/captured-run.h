@@ -26,7 +26,7 @@ struct instant {
 	bool set, relative;	/* relative to the first packet of the run */
 };
 
-/* The rules for counting ages, the same for every run. */
+/* The rules for counting ages, which are the same for every run. */
 struct age_rules {
 	enum age_grouping grouping;
 	enum age_start start;

@@ -24,7 +24,7 @@ struct match_item {
 
 struct match {
 	struct match_item *item;	/* sorted by hash, then by time */
-	uint32_t *by_group;	/* items by group, then by time; or NULL */
+	uint32_t *by_group;	/* item indices by group and time; or NULL */
 	size_t n, room;
 };
 

@@ -17,7 +17,7 @@
 
 struct names {
 	struct hashmap index;	/* hash of a name -> its number */
-	struct format_name *name;	/* by number or, if ranked, by place */
+	struct format_name *name;	/* by number; ranked: by place */
 	uint32_t *place;	/* by number; set by names_rank() */
 	size_t n, room;
 };

@@ -87,7 +87,7 @@ struct format_field {
 
 struct format {
 	char name[32];
-	char filter[256];	/* in the syntax of pcap-filter(7); "": all */
+	char filter[256];	/* expression of pcap-filter(7); "": all */
 	struct format_field field[FORMAT_ROLES];
 	char delimiter[FORMAT_DELIMITER_MAX + 1];	/* "": there is none */
 	bool matches;		/* match by bytes match_from to match_to */

@@ -37,8 +37,8 @@ struct messages {
 	/* Datagrams with several messages, and the number of these messages. */
 	uint64_t several, several_messages;
 	/*
-	 * Datagrams that may hold several messages, which cannot be known
-	 * because the format has no length field.
+	 * Datagrams that may contain more than one message.  The reader cannot
+	 * tell, because the format has no length field.
 	 */
 	uint64_t unsure;
 	/* A message of the present datagram was returned. */

@@ -28,7 +28,7 @@ struct bitmap {
 	uint32_t n;		/* number of indices in the set */
 };
 
-/* The number of bytes that all sets together may use, and that they use. */
+/* The maximum number of bytes for all sets together, and the number in use. */
 struct bitmap_budget {
 	size_t most_bytes, bytes;
 };

@@ -17,7 +17,7 @@
 
 enum { SESSIONS_MAX = 4096, SESSIONS_WORKERS_MAX = 65536 };
 
-/* The state of an aggregator that is not part of its job. */
+/* A session of an aggregator: the job, and state that the job does not have. */
 struct session {
 	struct job job;
 	/* The aggregator answers with the aggregate of the previous step. */

@@ -58,8 +58,10 @@ add_phases(struct job *j, struct job_member *m, const struct job_part *p,
 
 /* The times of an iteration, computed from its parts. */
 struct iteration_sums {
-	uint64_t first_ns, last_ns;	/* first segment sent, last result */
-	uint64_t slowest_ns, second_ns;	/* when the last two members had sent */
+	/* Times of the first segment sent and of the last result. */
+	uint64_t first_ns, last_ns;
+	/* Times when the slowest and the second slowest member had sent. */
+	uint64_t slowest_ns, second_ns;
 	int32_t slowest;
 	bool begun, sent, results;	/* true for all members */
 	uint32_t got;		/* members for which a result was seen */

@@ -100,7 +100,7 @@ struct job_closed {
 };
 
 struct job_iteration {
-	bool open, first;	/* `first`: it is the first in the captures */
+	bool open, first;	/* `first`: first iteration in the captures */
 	int64_t iteration;
 	uint32_t list;		/* first member with a part: index + 1 */
 	uint32_t vectors;

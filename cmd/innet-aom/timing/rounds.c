@@ -205,7 +205,7 @@ add_round(struct job *j, struct job_context *context,
 		rounds_close(j, context, p->number);
 }
 
-/* End round `next` of member m, which is now complete. */
+/* End round `next` of member m, because this round is now complete. */
 static void
 end_round(struct job *j, struct job_context *context, struct job_member *m,
     uint64_t now_ns)
