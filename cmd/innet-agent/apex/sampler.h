@@ -29,7 +29,7 @@ void sampler_start(struct sampler *sm);
 /* Return the memory from which the learner's algorithm draws. */
 struct memory sampler_memory(struct sampler *sm);
 
-/* End the thread.  Afterwards the caller may read all members of *sm. */
+/* End the thread.  After that, the caller may read all members of *sm. */
 void sampler_stop(struct sampler *sm);
 
 /* Close the connections and free the memory. */

@@ -1,6 +1,6 @@
 /*
- * breakout.c - bounce a ball off a paddle to break bricks, by the rules of
- * MinAtar's Breakout and with the three actions that have an effect
+ * breakout.c - bounce a ball off a paddle to break bricks: MinAtar's Breakout,
+ * but only with the three actions that have an effect
  *
  * The board has 10 x 10 fields.  The paddle is in the last row, and at first
  * there are three rows of bricks.  The random events are MinAtar's: with

@@ -3,7 +3,7 @@
  * valley; agrees with Gymnasium's MountainCarContinuous-v0 to the last bit
  *
  * Gymnasium keeps the state as floats between steps and as doubles within a
- * step; the first state of an episode is still in doubles.  It clips the
+ * step; the first state of an episode is still in doubles.  Gymnasium clips the
  * action, but the reward depends on the action before clipping.  This file must
  * be compiled with -fno-tree-slp-vectorize, because gcc 12 otherwise omits the
  * rounding of a pair of floats.

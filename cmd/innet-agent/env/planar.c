@@ -312,8 +312,8 @@ touch_ground(struct planar *w, unsigned body, struct contact *all, unsigned *n)
 }
 
 /*
- * Apply the normal and the friction impulse of contact c.  Return how much the
- * two impulses changed.
+ * Apply the normal and the friction impulse of contact c.  Return the sum of
+ * the changes of the two impulses.
  */
 static double
 push_contact(struct contact *c)
@@ -402,8 +402,8 @@ begin_pin(struct hinge *h, double dt)
 /*
  * Hold the ends together and apply a twist in one operation.  The motor's
  * torque limits the twist towards the motor's speed, but no limit applies to
- * the twist that keeps the angle within the stops.  Return how much the
- * impulses changed.
+ * the twist that keeps the angle within the stops.  Return the sum of the
+ * changes of the impulses.
  */
 static double
 push_pin(struct hinge *h)

@@ -17,7 +17,7 @@
 
 enum {
 	PLANAR_BODIES = 3, PLANAR_PINS = 2,
-	PLANAR_CORNERS = 6,		/* maximum number of corners of a body */
+	PLANAR_CORNERS = 6,		/* maximum number of a body's corners */
 	PLANAR_POSTS = 11,		/* points that define the ground */
 };
 
@@ -58,7 +58,7 @@ struct planar_pin {
 	struct xy on_a, on_b;		/* m, hinge's offset from each centre */
 	double rest;			/* angle of b to a that counts as 0 */
 	double low, high;		/* angles of the stops, rad */
-	double speed, torque;		/* of the motor: rad/s, N m */
+	double speed, torque;		/* motor: rad/s, maximum in N m */
 
 	/* Impulses of the last step, with which the next step starts. */
 	struct xy held;
@@ -80,8 +80,8 @@ struct planar {
 	bool asleep;			/* all bodies were at rest for 0.5 s */
 
 	/*
-	 * Contacts of the last step: first those of body corners, then those of
-	 * ground peaks.
+	 * Contacts of the last step: first the contacts of body corners, then
+	 * the contacts of ground peaks.
 	 */
 	struct planar_touch touch[PLANAR_BODIES][PLANAR_CORNERS + PLANAR_POSTS];
 };

@@ -50,8 +50,8 @@ void net_close(struct net *net);
 void net_init(const struct net *net, float *w, struct rng *rng);
 
 /*
- * Return the outputs for the inputs x.  There are batch x in inputs and
- * batch x out outputs.
+ * Return the outputs for the inputs x.  There are `batch` rows.  A row of x has
+ * shape.in floats, and a row of the outputs has shape.out floats.
  */
 const float *net_forward(struct net *net, const float *w, const float *x,
     size_t batch);
@@ -61,7 +61,7 @@ const float *net_forward(struct net *net, const float *w, const float *x,
  * is the gradient with respect to the outputs of the last net_forward(), which
  * must have had the same x and batch.  The hidden layers of that call are
  * overwritten.  If dx is not NULL, write the gradient with respect to x, which
- * has batch x in floats, to dx.  If only dx is needed, `grad` can be NULL.
+ * is as long as x, to dx.  If only dx is needed, `grad` can be NULL.
  */
 void net_back(struct net *net, const float *w, const float *x, size_t batch,
     const float *dy, float *grad, float *dx);

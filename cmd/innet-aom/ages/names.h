@@ -17,8 +17,8 @@
 
 struct names {
 	struct hashmap index;	/* hash of a name -> its number */
-	struct format_name *name;	/* by number; ranked: by place */
-	uint32_t *place;	/* by number; set by names_rank() */
+	struct format_name *name;	/* index: number or, if ranked, place */
+	uint32_t *place;	/* place of each number, from names_rank() */
 	size_t n, room;
 };
 

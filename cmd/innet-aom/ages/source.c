@@ -243,7 +243,7 @@ source_next(struct source *s)
 	return &best->next;
 }
 
-/* Read one capture of innet's own packets, without an offset or merging. */
+/* Read a single capture of innet's own packets at its own time stamps. */
 static void
 read_plain_capture(struct source *s, source_update_fn *take, void *arg)
 {

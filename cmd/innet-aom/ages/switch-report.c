@@ -1,4 +1,4 @@
-/* switch-report.c - read how many updates a switch superseded and dropped */
+/* switch-report.c - read a switch's counts of superseded, dropped updates */
 #include "cmd/innet-aom/ages/switch-report.h"
 
 #include <cjson/cJSON.h>

@@ -1,5 +1,5 @@
 /*
- * switch-report.h - read how many updates a switch superseded and dropped
+ * switch-report.h - read a switch's counts of superseded and dropped updates
  */
 #ifndef INNET_AOM_SWITCH_REPORT_H
 #define INNET_AOM_SWITCH_REPORT_H

@@ -1,4 +1,4 @@
-/* iswitch-jobs.c - find the job and the member that a packet belongs to */
+/* iswitch-jobs.c - find the job and the member of each packet */
 #include "cmd/innet-aom/timing/iswitch-jobs.h"
 
 #include <stdlib.h>

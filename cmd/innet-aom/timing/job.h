@@ -69,7 +69,7 @@ enum job_phase { JOB_COMPUTE, JOB_SEND, JOB_WAIT, JOB_RECEIVE, JOB_PHASES };
 struct job_member {
 	union addr at;
 	int64_t worker;		/* the member's number; -1: unknown */
-	struct job_part part[2];	/* by iteration & 1 */
+	struct job_part part[2];	/* index: iteration & 1 */
 	bool in_group;		/* gets results sent to the multicast group */
 	bool has_done;
 	int64_t done;		/* newest iteration whose result it has */
@@ -78,7 +78,7 @@ struct job_member {
 	uint64_t iterations;	/* iterations in which it sent */
 	uint64_t slowest;	/* iterations in which it was the slowest */
 	struct stats_sum phase[JOB_PHASES], aggregation, staleness;
-	struct rounds *rounds;	/* for an asynchronous job; owned */
+	struct rounds *rounds;	/* rounds of an asynchronous job; owned */
 };
 
 /* A closed iteration. */
@@ -121,7 +121,7 @@ struct job {
 	uint32_t most;		/* highest segment index seen, + 1 */
 	struct job_member *member;
 	uint32_t members, room;
-	struct job_iteration it[2];	/* by iteration & 1 */
+	struct job_iteration it[2];	/* index: iteration & 1 */
 	bool begun;
 	int64_t newest;
 	uint64_t n[JOB_COUNTS];

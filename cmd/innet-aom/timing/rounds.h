@@ -43,7 +43,7 @@ struct rounds {
 	int64_t shown;		/* complete rounds when `push` began */
 	bool has_base;		/* with a parameter server: base is set */
 	uint64_t base;		/* vectors applied up to its last answer */
-	struct rounds_part round[ROUNDS_KEPT];	/* by number */
+	struct rounds_part round[ROUNDS_KEPT];	/* by number % ROUNDS_KEPT */
 	bool has_round;		/* newest is set */
 	int64_t newest;
 	bool has_next;		/* next is set */

@@ -119,7 +119,7 @@ print_rows(struct timing *t)
 	figures_close(&t->figures);
 }
 
-/* Print how much was read, how much was left out, and why. */
+/* Print how many packets were read and left out, and the reasons. */
 static void
 log_summary(const struct timing *t)
 {
