@@ -345,7 +345,7 @@ tcp_give_up(struct tcp *t, struct tcp_stream *s)
 	t->run.len = 0;
 }
 
-/* Skip the messages that are completely in a gap, if all have this length. */
+/* Skip the messages of the fixed length `length` that are inside a gap. */
 static inline void
 tcp_skip(struct tcp *t, struct tcp_stream *s, uint64_t length)
 {

@@ -10,7 +10,7 @@ has_result(const struct job *j, const struct job_part *p)
 	return job_segs(j) > 0 && p->down.segments.n == job_segs(j);
 }
 
-/* Return whether a member has sent, and its first segment was captured. */
+/* Return whether the first segment of a member's vector was captured. */
 static bool
 has_begun(const struct job_part *p)
 {
