@@ -19,8 +19,8 @@ static const struct opt sums_opts[] = {
 	    "iswitch: answer each vector separately, as soon as it is "
 	    "complete" },
 	{ ISWITCH_REDUCE, "reduce", "HOW",
-	    "rule for combining vectors (dlp: mean or median): sum (default), "
-	    "ordered, fixed, median or trimmed:N" },
+	    "rule for combining vectors: sum (default), ordered, fixed, "
+	    "median or trimmed:N; with dlp: mean (default) or median" },
 	{ ISWITCH_TIMEOUT, "member-timeout", "TIME",
 	    "iswitch: remove a worker that has been silent for TIME (default "
 	    "10s)" },

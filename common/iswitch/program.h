@@ -57,8 +57,8 @@ static const struct opt iswitch_opts[] = {
 	    "iswitch: run asynchronous jobs, in which any -H contributions "
 	    "complete a sum" },
 	{ ISWITCH_REDUCE, "reduce", "HOW",
-	    "rule for combining contributions (dlp: mean or median): sum "
-	    "(default), ordered, fixed, median or trimmed:N" },
+	    "rule for combining contributions: sum (default), ordered, fixed, "
+	    "median or trimmed:N; with dlp: mean (default) or median" },
 	{ ISWITCH_BITS, "fixed-bits", "N",
 	    "iswitch, with --reduce fixed: number of bits after the binary "
 	    "point (default 24)" },

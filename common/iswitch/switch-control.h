@@ -240,7 +240,8 @@ iswitch_execute(struct iswitch *s, const union addr *from,
 }
 
 /*
- * Store the cookie of a Join, which the authentication tags of its sender need.
+ * Store the cookie of Join `c` from `from`, because it is an input to the
+ * authentication tags of the data that this member sends.
  */
 static inline void
 iswitch_store_cookie(struct iswitch *s, const union addr *from,

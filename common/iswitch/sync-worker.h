@@ -740,7 +740,7 @@ sync_worker_go_back(struct sync_worker *l, uint64_t now_ns)
 {
 	const uint32_t before = seg_step(l->t, -1);
 
-	/* results of t from before the restart may have arrived */
+	/* results of iteration t that arrived before the restart are kept */
 	if (l->redo || !l->have[before & 1])
 		return;
 	l->redo = true;

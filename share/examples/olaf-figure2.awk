@@ -133,9 +133,9 @@ function equal_distances(    i, a, s, x, text) {
 		if (!n[a]) continue
 		s = key("step", "sync", steps[i], 0, 16)
 		line(steps[i], a, key("step", "aggregated", steps[i], 0, 16), s)
-		if ((x = by(a, s)) != "") text = list(text, x " at " steps[i])
+		if ((x = by(a, s)) != "") text = list(text, x " at step " steps[i])
 	}
-	if (text != "") print "\nAsync's iterations divided by sync's, for runs in which all workers reached 475: " text "."
+	if (text != "") print "\nRatio of the iterations of async to those of sync, for runs in which all workers reached 475: " text "."
 	print ""
 }
 
@@ -165,9 +165,9 @@ function batches(    h, set, a, s, x, text) {
 		if (!n[a]) continue
 		s = key(set, "sync", 0.4, 0, h)
 		line(8 * h, a, key(set, "aggregated", 0.4, 0, h), s)
-		if ((x = by(a, s)) != "") text = list(text, x " for " 8 * h)
+		if ((x = by(a, s)) != "") text = list(text, x " with " 8 * h " steps")
 	}
-	if (text != "") print "\nAsync's iterations divided by sync's, for runs in which all workers reached 475: " text "."
+	if (text != "") print "\nRatio of the iterations of async to those of sync, for runs in which all workers reached 475: " text "."
 	print ""
 }
 
