@@ -412,6 +412,8 @@ class Switch:
             self.stale_help += 1
             self.again = self.stale(j, addr, iteration, index)
             return None
+        if before(iteration, j.first):  # the job has never had it
+            return "ack", HELP, GONE, iteration, index
         at = slot if slot is not None and slot.iteration == iteration \
             else None
         if at is not None and at.result is not None:
