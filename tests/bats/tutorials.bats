@@ -39,12 +39,13 @@ tutorial() {
 		echo "trap 'echo \"failed: \$BASH_COMMAND\"' ERR"
 		echo "trap 'kill \$(jobs -p) 2>/dev/null || :' EXIT"
 		parts_of <"$share/tutorials/$1.md" | script_of |
-		    sed "s|=/usr/local/lib/innet/innet_per.so|=$per_module|"
+		    sed -e "s|^innet=/path/to/innet/share|innet=$share|" \
+			-e "s|^module=.*|module=$per_module|"
 	} >.script
 	grep -q '^{$' .script
 	mkdir bin
 	ln -s "$(command -v "${py:-python3}")" bin/python3
-	PATH=$PWD/bin:$PATH innet=$share timeout -k 5 300 \
+	PATH=$PWD/bin:$PATH timeout -k 5 300 \
 		bash -eE -o pipefail .script </dev/null 3>&-
 }
 
