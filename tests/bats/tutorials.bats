@@ -40,7 +40,8 @@ tutorial() {
 		echo "trap 'kill \$(jobs -p) 2>/dev/null || :' EXIT"
 		parts_of <"$share/tutorials/$1.md" | script_of |
 		    sed -e "s|^innet=/path/to/innet/share|innet=$share|" \
-			-e "s|^module=.*|module=$per_module|"
+			-e "s|^module=.*|module=$per_module|" \
+			-e 's| -c 12000 | -c 600 |'	# six seconds, not two minutes
 	} >.script
 	grep -q '^{$' .script
 	mkdir bin
