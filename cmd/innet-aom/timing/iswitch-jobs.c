@@ -307,13 +307,14 @@ end_job(struct job *j, struct job_context *context)
 	for (uint32_t m = 0; m < j->members; m++)
 		rounds_end(j, context, m);
 	rounds_close(j, context, INT64_MAX);
+	j->has_rounds = false;
 }
 
 /* Set the mode of job j, and end iterations that are open in another mode. */
 static void
 set_mode(struct jobs *s, struct job *j, enum job_mode mode)
 {
-	if (j->mode != mode && j->begun)
+	if (j->mode != mode && (j->begun || j->has_rounds))
 		end_job(j, &s->context);
 	j->mode = mode;
 }

@@ -123,6 +123,7 @@ struct job {
 	uint32_t members, room;
 	struct job_iteration it[2];	/* index: iteration & 1 */
 	bool begun;
+	bool has_rounds;		/* a member has asynchronous rounds */
 	int64_t newest;
 	uint64_t n[JOB_COUNTS];
 	uint64_t iterations, restarts;

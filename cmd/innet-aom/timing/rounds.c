@@ -275,6 +275,7 @@ rounds_add_segment(struct job *j, struct job_context *context, uint32_t k,
 		return;
 	}
 	get_rounds(m);
+	j->has_rounds = true;
 	p = s->down ? get_round(context, m->rounds, s->iteration) :
 	    get_push(j, context, m, s->iteration);
 	if (p == NULL) {
@@ -320,6 +321,7 @@ rounds_join(struct job *j, struct job_context *context, uint32_t m,
 	if (j->mode != JOB_ASYNC || (r != NULL && (r->begun || r->has_round)))
 		return;
 	r = get_rounds(&j->member[m]);
+	j->has_rounds = true;
 	r->has_next = r->has_shown = true;
 	r->next = r->shown = r->newest = next;
 	/* before the first push, the member has the server's state */
