@@ -38,10 +38,7 @@ struct lru {
 	uint32_t free;			/* number of the first free row, or 0 */
 };
 
-/*
- * Return an empty table of at most `most` rows of row_bytes bytes.
- * `multiplier` is the multiplier of its hash map.
- */
+/* Return an empty table; `multiplier` is the multiplier of its hash map. */
 static inline struct lru
 lru_new(uint32_t most, size_t row_bytes,
     const struct hashmap_multiplier *multiplier)

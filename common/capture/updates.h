@@ -31,18 +31,13 @@ struct updates {
 	uint64_t first_ns;	/* timestamps of the first and the last packet
 				 * of any kind; valid if in.packets > 0 */
 	uint64_t last_ns;
-	uint64_t backwards;	/* number of timestamps that are less than the
-				 * previous one */
-	uint64_t backwards_at;	/* number of the packet with the first of these
-				 * timestamps */
+	uint64_t backwards;	/* packets earlier than the previous packet */
+	uint64_t backwards_at;	/* number of the first of these packets */
 	uint64_t regular;	/* number of packets of other traffic */
-	uint64_t ignored[SOUNDNESS_VERDICTS];	/* number of ignored packets for
-						 * each verdict */
+	uint64_t ignored[SOUNDNESS_VERDICTS];	/* packets, by verdict */
 	const struct clusters *bare;	/* table of bare packets, or NULL */
-	struct filter filter;	/* filter that selects innet's packets; if it is
-				 * off, the DSCP selects them */
-	bool headers;		/* also return packets with a truncated vector,
-				 * with vec = NULL */
+	struct filter filter;	/* selects packets; off: the DSCP does so */
+	bool headers;		/* return truncated packets with vec = NULL */
 	uint64_t cut;		/* number of packets with a truncated vector */
 	struct split_count split;
 	struct split pieces;	/* remaining packets of the last frame */
@@ -127,9 +122,7 @@ updates_count_odd(struct updates *it, unsigned verdict, const struct update *u)
 	return false;
 }
 
-/*
- * Count a bare packet that was treated as one datagram but may contain several.
- */
+/* Count a bare packet that may contain more than one datagram. */
 static inline void
 updates_check_single(struct updates *it, const struct pcapio_packet *p,
     const struct frame *f)
@@ -178,10 +171,7 @@ updates_next(struct updates *it, uint64_t *stamp_ns, struct update *u)
 	}
 }
 
-/*
- * Print warnings about decreasing timestamps and other unusual things in the
- * capture.
- */
+/* Print warnings about decreasing timestamps and other unusual things. */
 static inline void
 updates_warn_odd(const struct updates *it)
 {

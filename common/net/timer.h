@@ -135,10 +135,8 @@ timer_deliver_signals_now_and_then(const sigset_t *wait, uint64_t now_ns,
 }
 
 struct clock {
-	uint64_t base_ns; /* wall-clock time minus monotonic time at the
-			   * start */
-	uint64_t now_ns, wall_ns;	/* both times at the last
-					 * clock_read() */
+	uint64_t base_ns; /* wall-clock minus monotonic time at the start */
+	uint64_t now_ns, wall_ns;	/* at the last clock_read() */
 };
 
 /* Return the current time of the clock. */
