@@ -314,10 +314,10 @@ has_room(struct server *s, const struct update *u, uint64_t need)
 }
 
 /*
- * Forget a cluster whose first worker sent weights but no update and was not
- * seen for a minute.  This happens only if the weights u have another length or
- * packet size, or if the initial weights of the cluster are incomplete and u is
- * from another worker.
+ * Forget a cluster whose first worker sent weights but no update, and has not
+ * been seen for a minute.  This happens only if the new weights `u` differ in
+ * length or packet size from the weights of the cluster, or if the initial
+ * weights of the cluster are incomplete and `u` is from another worker.
  */
 static void
 forget_unused_cluster(struct server *s, const struct update *u, uint64_t now_ns)

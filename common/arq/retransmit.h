@@ -195,8 +195,8 @@ struct retransmit {
 					   with a Probe */
 	uint32_t order_slack;		/* how long to wait for a late packet,
 					   in eighths of a round trip time */
-	uint32_t clean;			/* number of STATEs in a row that report
-					 * no new repeated segments */
+	uint32_t clean;			/* number of consecutive STATEs that
+					 * report no further duplicates */
 	uint16_t dups;			/* value of `dups` in the last STATE */
 };
 

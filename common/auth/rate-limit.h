@@ -53,8 +53,8 @@ rate_limit_cell(const struct rate_limit *b, uint64_t key)
 }
 
 /*
- * Does a limit of a_second events a second with bursts of `burst` events allow
- * another event now?
+ * Does a limit of `a_second` events per second, with bursts of up to `burst`
+ * events, allow another event now?
  */
 static inline bool
 rate_limit_has_room(uint64_t due_ns, uint64_t a_second, uint64_t burst,

@@ -247,7 +247,7 @@ iterations and not seconds.
 fairness() {
 	echo '## Ages and fairness, with and without transmission control
 
-There are ten clusters of three workers, and each update has 1 kB.  Each worker of clusters 1 to 5
+There are ten clusters of three workers, and each update is 1 kB long.  Each worker of clusters 1 to 5
 sends about every 100 ms, and each worker of clusters 6 to 10 about every 300 ms.  The queue has 8
 slots, and the load is 3.
 

@@ -102,7 +102,7 @@ struct replay_buffer {
 	uint64_t updated;	/* number of priorities set by updates */
 	uint64_t stale;	/* number of updates whose item no longer existed */
 	uint64_t evicted, removed;
-	uint64_t worn;	/* number of items sampled settings.times times */
+	uint64_t worn;	/* number of items that left at settings.times */
 	size_t have;		/* number of items in the buffer */
 	float highest;		/* highest priority so far, or 0 */
 	struct replay_buffer_settings settings;	/* the field `limit` can
