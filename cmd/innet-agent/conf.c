@@ -269,9 +269,10 @@ check_checkpoints(const struct conf *cf)
 	if (cf->remote.role == ROLE_LEARNER)
 		return;
 	if (cf->algo->prioritize != NULL)
-		errx(2, "--save-every and --load cannot be used with %s alone, "
-		    "because a checkpoint would contain all experiences; use "
-		    "--role learner, or --algo a2c or ppo", cf->algo->name);
+		errx(2, "--save-every and --load cannot be used with --algo %s "
+		    "unless --role learner is given, because a checkpoint "
+		    "would contain all experiences; give --role learner, or "
+		    "use --algo a2c or ppo", cf->algo->name);
 	if (cf->env->opaque)
 		errx(2, "--save-every and --load cannot be used with %s, "
 		    "because Box2D cannot save its state", cf->env->name);
@@ -301,8 +302,8 @@ check_conf(struct conf *cf, const struct hyperparameter_options *g)
 	if (strcmp(cf->algo->name, "ddpg") == 0 && cf->hyper.lagged == 0 &&
 	    ((!cf->alone && !cf->deltas && cf->remote.role == ROLE_WORKER) ||
 	    cf->hyper.norm != 0))
-		errx(2, "--lagged-critic no needs --norm 0 and the agent's own "
-		    "optimizer; give --alone, --send deltas or --role learner");
+		errx(2, "'--lagged-critic no' requires --norm 0, and also "
+		    "--alone, --send deltas or --role learner");
 	if (hyperparameter_options_given(g, O_TARGET) && cf->hyper.tau != 0)
 		errx(2, "--target needs --tau 0; with --tau %g the target "
 		    "network moves at every gradient", cf->hyper.tau);

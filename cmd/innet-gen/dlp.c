@@ -127,9 +127,9 @@ dlp_session(const struct conf *cf)
 	for (step = 0; step < cf->count && *cf->stop == 0 && out.failed == 0;
 	    step++) {
 		if (at + cf->interval_ns + cf->jitter_ns > LAST_NS) {
-			warnx("step %" PRIu64 ": its time is after 2106, "
-			    "which a pcap file cannot hold, so the output "
-			    "ends before it", step);
+			warnx("step %" PRIu64 ": a pcap file cannot hold "
+			    "times after the year 2106; the output ends "
+			    "before this step", step);
 			rc = 1;
 			break;
 		}

@@ -267,8 +267,8 @@ segments_write(const struct conf *cf)
 	start_workers(&g, v, n);
 	put_segments(&g);
 	if (g.stamp_overflow)
-		warnx("segment %" PRIu64 ": its time is after 2106, which a "
-		    "pcap file cannot hold, so the output ends before it",
+		warnx("segment %" PRIu64 ": a pcap file cannot hold times "
+		    "after the year 2106; the output ends before this segment",
 		    g.n);
 	rc = pcapio_close_or_warn(&g.out) != 0 || g.stamp_overflow;
 	timed_queue_free(&g.next);

@@ -338,8 +338,8 @@ writer_close(struct writer *w, int rc)
 	if (w->progress)
 		progress_clear();
 	if (w->stamp_overflow)
-		warnx("update %" PRIu64 ": its time is after 2106, which a "
-		    "pcap file cannot hold, so the output ends before it",
+		warnx("update %" PRIu64 ": a pcap file cannot hold times "
+		    "after the year 2106; the output ends before this update",
 		    w->updates);
 	rc |= pcapio_close_or_warn(&w->out) != 0 || w->stamp_overflow;
 	free(w->pool);

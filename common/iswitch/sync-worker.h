@@ -651,8 +651,9 @@ sync_worker_count_result(struct sync_worker *l, uint32_t index, uint64_t now_ns)
 }
 
 /*
- * Report the first result of a segment to the retransmission queue.  If the
- * caller has no gradient, the job continues without us.
+ * Report the first result of a segment to the retransmission queue.  If this
+ * worker has no gradient for the iteration, the other workers continue without
+ * it, and the worker expects their results.
  */
 static inline void
 sync_worker_repair_result(

@@ -466,7 +466,7 @@ received() { dumpiswitch out.pcap | awk '$3 == "10.0.1.1:46638" && $4 == "seg" {
 
 @test "stamps past 2106 end the file with a line and status 1" {
 	run -1 --separate-stderr innet-gen -q --start 4294967295s --interval 1s -c 3 -w a.pcap
-	[[ $stderr == "innet-gen: update "*": its time is after 2106, "*"so the output ends before it" ]]
+	[[ $stderr == "innet-gen: update "*": a pcap file cannot hold times after the year 2106; the output ends before this update" ]]
 	[ "$(records a.pcap | wc -l)" -eq 27 ]
 }
 

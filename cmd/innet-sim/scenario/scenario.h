@@ -56,7 +56,8 @@ struct scenario_link {
 	uint64_t frame_ns; /* time for each frame in addition to its bits */
 	uint64_t propagation_ns;
 	double loss;	/* share of frames lost, in each direction */
-	/* longest queue in the pipe back, in frames; WORD1: no limit */
+	/* maximum queue length in the return direction, in frames; WORD1: no
+	 * limit */
 	uint64_t queue;
 	bool capture;			/* capture the link if -w is given */
 };
