@@ -38,7 +38,7 @@ function says(form, a, b, more) {
 }
 
 END {
-	print "# How much longer an asynchronous iteration takes than its bytes\n"
+	print "# The time of an asynchronous iteration, compared with the time of its bytes\n"
 	print "Made by `share/examples/iswitch-async.sh`; `async.csv` has a row for each run.  Four workers push"
 	print "synthetic vectors as fast as they can. The queue in front of each link holds a quarter of a vector (short) or six vectors (long)."
 	printf "The table shows medians of %d run%s, in ms.\n\n", n[keys[1]], (n[keys[1]] > 1 ? "s" : "")

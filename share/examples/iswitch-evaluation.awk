@@ -96,7 +96,7 @@ function training(mode, table,    i, j, a, c, k) {
 	print "Iterations, seconds and reward are measured in runs (i), and the time of an iteration in runs (ii)."
 	print "The end-to-end time at the paper's size is the product of the iterations and this time. It is not measured."
 	if (mode == "sync")
-		print "As in the paper, the products of all carriers use the same number of iterations, which is that of the switch."
+		print "As in the paper, the products of all carriers use the same number of iterations, namely the number with the switch."
 	print ""
 	print "| algorithm | carrier | iterations | seconds | reward | ms an iteration, paper's size | product, s | paper: iterations | ms | hours | reward |"
 	print "|---|---|---|---|---|---|---|---|---|---|---|"
@@ -118,8 +118,8 @@ function with_compute(    i, j, a, c, k, ps, any) {
 	if (!any) return
 	print "## With the paper's computing\n"
 	print "In runs (iii), a gradient takes 100 times as long to compute as on the paper's GPUs, because our links are 100"
-	print "times slower. If we assume that aggregation takes 85.8 % less time"
-	print "with the switch, the paper's Table 4 gives the time of computing: T(PS) - (T(PS) - T(iSW)) / 0.858.\n"
+	print "times slower. We derive the paper's time of computing from its Table 4, and assume that aggregation"
+	print "takes 85.8 % less time with the switch than with PS. The time is T(PS) - (T(PS) - T(iSW)) / 0.858.\n"
 	print "| algorithm | carrier | iteration, ms | compute | aggregation | speedup | paper: iteration, ms | aggregation | speedup |"
 	print "|---|---|---|---|---|---|---|---|---|"
 	for (i = 1; i in algorithm; i++) for (j = 1; j in carrier; j++) {
@@ -134,8 +134,8 @@ function with_compute(    i, j, a, c, k, ps, any) {
 
 function speedups(    m, i, j, a, c, k, p, ps, mode, line) {
 	print "## Table 3: speedup end to end over PS of the same kind\n"
-	print "Each field has three speedups: at the paper's vector sizes (from the products below), as trained (i),"
-	print "and in the paper.\n"
+	print "Each field has three speedups. The first is for vectors of the paper's sizes, from the products in Tables 4 and 5."
+	print "The second is from the training runs (i), and the third is from the paper.\n"
 	print "| | carrier | DQN | A2C | PPO | DDPG |"
 	print "|---|---|---|---|---|---|"
 	for (m = 1; m <= 2; m++) for (j = 1; j in carrier; j++) {

@@ -127,13 +127,15 @@ function equal_steps(    i, j, a, s, b, text) {
 # The same sums: async's step is an eighth.
 function equal_distances(    i, a, s, x, text) {
 	print "## The same distance in an iteration: async's step size is an eighth\n"
+	print "The distance is the step size in the modes aggregated and sync. In mode async the step size is an eighth of the distance,"
+	print "because this mode makes eight steps in an iteration.\n"
 	head("distance")
 	for (i = 1; i <= all; i++) {
 		a = key("step", "async", steps[i] / workers, 0, 16)
 		if (!n[a]) continue
 		s = key("step", "sync", steps[i], 0, 16)
 		line(steps[i], a, key("step", "aggregated", steps[i], 0, 16), s)
-		if ((x = by(a, s)) != "") text = list(text, x " at step " steps[i])
+		if ((x = by(a, s)) != "") text = list(text, x " at distance " steps[i])
 	}
 	if (text != "") print "\nRatio of the iterations of async to those of sync, for runs in which all workers reached 475: " text "."
 	print ""
@@ -150,7 +152,7 @@ function staleness(    d, zero, k, x, text) {
 		k = key("delay", "async", 0.05, d, 16)
 		if (!n[k]) continue
 		print "| " d " | " cell(k) " | " before(k, zero) " |"
-		if ((x = by(k, zero)) != "") text = list(text, x " for " d)
+		if ((x = by(k, zero)) != "") text = list(text, x " with a delay of " d)
 	}
 	if (text != "") print "\nThe iterations divided by the iterations without a delay, for runs in which all workers reached 475: " text "."
 	print ""

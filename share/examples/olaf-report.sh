@@ -87,15 +87,15 @@ factorial() {
 	echo '## Time to reward, by load and by reply
 
 Two clusters of 8 workers learn CartPole with A2C.  Each worker sends a gradient of 36,620 bytes about
-every 30 ms.  The queue has 32 slots.  The server adds '"$(cat step)"' times the gradient to the weights.  We
-chose the factor 0.2 with FIFO at load 0.3, where learning was stable and nearly the fastest.  The
-load is the offered traffic divided by the traffic that the link can carry.
+every 30 ms.  The queue has 32 slots.  The load is the offered traffic divided by the traffic that
+the link can carry.  The server adds '"$(cat step)"' times the gradient to the weights.  We chose 0.2 in
+runs with FIFO at load 0.3: learning with 0.2 was stable and nearly the fastest.
 
 The columns "FIFO, s" and "Olaf, s" show the seconds until the mean reward of the last 100 episodes of
 a cluster reached 475.  Each figure is the mean over both clusters and all seeds, with the standard
 deviation over seeds in brackets.  For a cluster that did not reach 475, we use the time limit of the
-run (the cap).  "FIFO / Olaf" is the geometric mean of the ratio over seeds, and "judgement" is the
-result of a t test of its logarithm at the 5 % level.  If a field has two figures, the first is for
+run (the cap).  "FIFO / Olaf" is the geometric mean of the ratio over seeds.  "Judgement" is the result
+of a t test of the logarithm of this ratio at the 5 % level.  If a field has two figures, the first is for
 FIFO and the second for Olaf.
 
 | load | reply to | FIFO, s | Olaf, s | FIFO / Olaf | Olaf first | judgement | clusters solved | lost, % | mean age, ms | Jain |
@@ -119,9 +119,9 @@ FIFO and the second for Olaf.
 	done
 	# shellcheck disable=SC2086	# words
 	[ -z "$age" ] || { draw age --cluster 1 -w age.svg $age; rm -f $age; }
-	echo 'The lower loss and age with Olaf do not depend on how the agents learn, but the shorter time does.  A
-reply to the whole cluster helps both queues, because a worker then gets new weights more often than
-its own updates arrive.  The times of one setting differ by a factor of two to four between seeds.
+	echo 'Olaf lowers the loss and the age, no matter how the agents learn.  But whether it shortens the time
+depends on how they learn.  A reply to the whole cluster helps both queues, because a worker then gets
+new weights more often than its own updates arrive.  The times of one setting differ by a factor of two to four between seeds.
 The paper has no table of times for gradients; it compares FIFO with Olaf in its Figure 7.
 '
 }
@@ -132,7 +132,7 @@ fig7() {
 The paper measures the time until the server has received 200 updates of each worker, and divides the
 time with FIFO by the time with Olaf.  The workers send 60 Gbit/s over links of 5, 10, 20 and 40
 Gbit/s (loads 12, 6, 3 and 1.5).  In the paper, the ratio is always above 1, and it is larger for
-slower links.  Here we divide the times to the reward, and the server replies to the cluster.
+slower links.  Here we divide the times to a reward of 475, and the server replies to the cluster.
 
 | load | reply to | FIFO, s | Olaf, s | FIFO / Olaf | Olaf first | judgement | clusters solved | lost, % | mean age, ms | Jain |
 |---|---|---|---|---|---|---|---|---|---|---|'
@@ -147,9 +147,9 @@ slower links.  Here we divide the times to the reward, and the server replies to
 	[ "$(wc -l <fig7.csv)" -eq 1 ] || draw bars -w fig7.svg --label 'seconds to reward' fig7.csv
 	echo '
 These figures should differ from the paper.  The paper measures the time until a number of updates has
-arrived, so with FIFO the workers must replace each lost update by another.  Here nothing replaces a
-lost update, and asynchronous learning tolerates the loss.  The cap limits the time, and therefore
-also the ratio.
+arrived, so with FIFO the workers must send another update for each lost update.  Here the workers do
+not have to replace lost updates, and asynchronous learning tolerates the loss.  The cap limits the
+time, and therefore also the ratio.
 '
 }
 
@@ -177,15 +177,16 @@ over workers and seeds, with the standard deviation in brackets.
 	learning fig2.svg --smooth 20 -- async fig2,async,worker,0,8 aggregated fig2,aggregated,worker,0,8 sync fig2,sync,worker,0,8
 	echo '
 These figures should differ from the paper.  The paper has PPO, a gate on rewards and 200 iterations
-of whole episodes, and it does not say which steps the other two modes used.  Here an iteration
-changes the weights equally far in all three modes, because it adds the same multiple of each
-gradient.
+of whole episodes, and it does not state the step sizes of the other two modes.  Here an iteration
+changes the weights equally far in all three modes, because each gradient is added with the same
+factor: 0.4 times the mean of eight gradients adds 0.05 times each gradient.
 
 The page figure2.md, made by olaf-figure2.sh, shows the effects of step size, delay and batch size
-separately.  If all modes use the same step size of 0.05 to 0.4, async is first in every seed, as in
-the paper, because it makes eight such steps in an iteration.  If an iteration changes the weights
-equally far in all modes, async is first in at most half of the seeds.  At the largest distance, it is
-never first.  If gradients arrive later, learning needs more iterations.
+separately.  If all modes use the same step size between 0.05 and 0.4, async is first in every seed,
+as in the paper, because it makes eight such steps in an iteration.  If an iteration with lessons of
+128 steps changes the weights equally far in all modes, async is first in at most half of the seeds.
+At the largest step size, async is never first.  If gradients arrive later, learning needs more
+iterations.
 '
 }
 

@@ -82,12 +82,13 @@ def table3:
 		[ ($a | title), "asynchronous iSW", ($paper[$a].x[2] | fixed(2)),
 		($x | fixed(2)), ($x | off($paper[$a].x[2])) ] | row),
 	"",
-	"The asynchronous rows use the asynchronous server of Table 5, which is faster than in the paper; see there.";
+	"The asynchronous rows use the asynchronous server of Table 5.  The notes below that table explain why this",
+	"server is faster than in the paper.";
 
 def table5:
 	"", "## Table 5: asynchronous training, staleness bound 3", "",
-	"The numbers of iterations are from the paper.  The hours are these numbers multiplied by the",
-	"time of an iteration.", "",
+	"The numbers of iterations are from the paper.  The simulated hours are these numbers multiplied",
+	"by the simulated time of an iteration.", "",
 	([ "", "approach", "paper, ms", "simulated", "off", "paper, hours",
 		"simulated", "staleness", "0", "1", "2", "3", "more" ] | head),
 	(algorithms[] as $a | ("ps", "isw") as $p | out_of_step($a; $p) as $s |
@@ -100,11 +101,12 @@ def table5:
 		"\($k[0])", "\($k[1])", "\($k[2])", "\($k[3])",
 		"\($k[4:] | add)" ] | row),
 	"",
-	"- The rows of iSW prove little, because the compute times were derived from them.",
-	"  They show that computing hides everything else.",
+	"- The rows of iSW do not test the simulation, because we derived the compute times from",
+	"  the paper's values in these rows.  They only show that computing hides everything else.",
 	"- PS is faster here than in the paper, except for PPO.  In the simulation the workers",
 	"  reach the server one after another, and the server's link carries vectors in both",
-	"  directions at the same time.  The server applies N updates during one cycle of a worker.",
+	"  directions at the same time.  With N workers, the server applies N updates during one",
+	"  cycle of a worker.",
 	"- An optimizer at the server does not explain the difference.  If the optimizer takes",
 	"  the missing time, it also slows down the synchronous server.  The synchronous",
 	"  server is then slower than in the paper:", "",
@@ -125,8 +127,8 @@ def table5:
 def figure15:
 	"", "## Figure 15: speedup with more workers, in racks of three", "",
 	"The figures are gradients per second, divided by those of 4 workers with the same",
-	"approach.  This is the speedup if N workers need 4/N of the iterations.  A simulation of",
-	"the network cannot show whether they do.  The paper has curves without numbers.  Its text",
+	"approach.  This ratio is the speedup if N workers need 4/N of the iterations.  A simulation",
+	"of the network cannot show how many iterations they need.  The paper has curves without numbers.  Its text",
 	"says that AR is worst, PS second and iSW best, and that asynchronous iSW scales almost linearly.", "",
 	([ "", "approach", "4", "6", "9", "12", "ms at 4", "ms at 12" ] | head),
 	(("ppo", "ddpg") as $a | ("ar", "ps", "isw", "ps-async", "isw-async") as $p |
@@ -139,9 +141,9 @@ def figure15:
 def testbed:
 	if ($measured | length) == 0 then empty else
 	"", "## The simulation compared with live runs of innet", "",
-	"The live runs had four workers in network namespaces, with links of 100 Mbit/s and two",
-	"processors for all of them.  The table compares their aggregation times, which are in",
-	"share/results/iswitch/measured.csv, with simulated times, in ms.", "",
+	"The live runs had four workers in network namespaces, with links of 100 Mbit/s.  All workers",
+	"shared two processors.  The table compares the aggregation times of the live runs with the",
+	"simulated times, in ms.  The live times are from share/results/iswitch/measured.csv.", "",
 	([ "", "carrier", "live", "simulated", "off" ] | head),
 	(algorithms[] as $a | ("ps", "ring", "switch") as $p |
 		($live[] | select(.training == "\($a)-\($p)")) as $s |
