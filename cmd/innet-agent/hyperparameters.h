@@ -32,7 +32,8 @@ struct hyperparameters {
 	uint64_t anneal;	/* gradients until the exponent reaches 1 */
 	uint64_t warmup;	/* environment steps before the first lesson */
 	uint64_t nstep;		/* number of rewards in an n-step return */
-	uint64_t target;	/* gradients between copies to the target net */
+	uint64_t target;	/* number of gradients between two copies of the
+				 * weights to the target net */
 	double tau;		/* share by which the target net follows at each
 				   gradient; 0: copy the weights */
 	double explore;		/* dqn: minimum chance of a random action; ddpg:

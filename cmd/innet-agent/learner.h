@@ -91,8 +91,8 @@ struct algo {
 	enum optimizer_status (*learn)(struct learner *l);
 
 	/*
-	 * Compute the priorities of n <= hyper.batch experiences, using no
-	 * other weights than l->w.  NULL: the algorithm has no priorities.
+	 * Compute the priorities of n <= hyper.batch experiences, using only
+	 * the weights l->w.  NULL: the algorithm has no priorities.
 	 */
 	void (*prioritize)(struct learner *l, const struct rows *rows, size_t n,
 	    float *priority);

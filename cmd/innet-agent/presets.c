@@ -14,7 +14,7 @@
 
 #include "cmd/innet-agent/presets.h"
 
-/* Values for --replay per, in rows for which no better values were found. */
+/* Settings for `--replay per`, for the rows where no better ones were found. */
 #define BY_PRIORITY .alpha = 0.4, .beta = 0.4, .anneal = 10000
 
 static const struct row {

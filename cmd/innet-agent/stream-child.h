@@ -25,8 +25,8 @@ struct child {
 	size_t params;		/* number of floats in the agent's vectors */
 	size_t elements;	/* floats in a vector on the stream, padded */
 	float *base;		/* weights before the present delta; a sum is
-				   added to them, a model replaces them;
-				   borrowed; NULL: send gradients */
+				 * added to them, and a model replaces them;
+				 * borrowed; NULL: send gradients */
 	float *mean, *wide;	/* `params` and `elements` floats; owned */
 	struct stream_in stream;
 	uint64_t iteration;	/* iteration of the present weights */

@@ -15,7 +15,10 @@
 
 enum { PROMETHEUS_JOBS_MAX = 1024 };
 
-/* One block of watch: the counters, and the jobs or the members of a job. */
+/*
+ * One block of the output of `watch`: the counters, and the jobs or the members
+ * of a job.
+ */
 struct look {
 	struct paged stats, list;
 	uint64_t at_ns;			/* monotonic time of the counters */

@@ -174,8 +174,8 @@ size_t text_character(const char *s);
 void put_script(FILE *f, const struct figure *fig, enum terminal as);
 
 /*
- * Draw fig into path ("-": standard output), completely or not at all.  Return
- * 0, or print a message and return 1.
+ * Draw `fig` to the file `path` ("-": standard output), completely or not at
+ * all.  Return 0, or print a message and return 1.
  */
 int figure_draw(const struct figure *fig, enum terminal as, const char *path);
 

@@ -28,8 +28,8 @@
 enum {
 	CARRIER_AT_ONCE = 64, /* number of events or batches before other work
 			       * is done */
-	CARRIER_MISSES = 16	/* number of messages that are not placed after
-				 * a wrong guess */
+	CARRIER_MISSES = 16	/* after a wrong guess of a place, number of
+				 * messages without a guess */
 };
 
 enum carrier_event {

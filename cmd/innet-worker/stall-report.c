@@ -40,7 +40,7 @@ append_text(char *text, size_t at, const char *fmt, ...)
 	return at;
 }
 
-/* Write a member's type, number and address to name. */
+/* Write a member's type, number and address to `name`. */
 static const char *
 format_member(const cJSON *m, char name[NAME_BYTES])
 {

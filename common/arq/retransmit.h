@@ -720,7 +720,8 @@ retransmit_receive_lacks(struct retransmit *m, const struct repair_bitmap *b,
     uint32_t floor, uint64_t by_ns, uint64_t now_ns)
 {
 	const uint32_t end = b->base + 8 * b->bytes;
-	/* A switch that sent a result may have been restarted since then. */
+	/* Without STATEs, a result does not settle its segment, because the
+	 * switch may have been restarted after it sent the result. */
 	const uint8_t settled =
 	    RETRANSMIT_AGAIN | (m->acks ? RETRANSMIT_HERE : 0);
 	bool any = false;

@@ -38,7 +38,7 @@ static inline void ghash_key_set(struct ghash_key *key,
     const uint8_t h[GHASH_BLOCK]);
 
 /*
- * Hash `blocks` whole blocks at head and then the len bytes at p.  All these
+ * Hash `blocks` whole blocks at `head` and then the len bytes at p.  All these
  * bytes are authenticated data.
  */
 static inline void ghash(const struct ghash_key *key, const uint8_t *head,

@@ -58,7 +58,7 @@ segment_tag_set_key(struct segment_tag *p, const struct key *key,
 }
 
 /*
- * Build the context of a tag for the segment at seg, and set *t to the
+ * Build the context of a tag for the segment at `seg`, and set *t to the
  * unwrapped iteration of the segment.
  */
 static inline struct tag_head
@@ -71,7 +71,8 @@ segment_tag_head(const struct segment_tag *p, enum tag_direction direction,
 }
 
 /*
- * Write the tag of the segment at seg, whose floats are `bytes` bytes at vec.
+ * Write the tag of the segment at `seg`, whose floats are the `bytes` bytes at
+ * vec.
  */
 static inline void
 segment_tag_put(
@@ -91,9 +92,9 @@ segment_tag_put(
 }
 
 /*
- * Is the tag of the result of len bytes at seg correct, and was the result sent
- * with the ToS byte of tagged segments?  seg_parse_as() must have accepted the
- * segment.
+ * Is the tag of the result of len bytes at `seg` correct, and was the result
+ * sent with the ToS byte of tagged segments?  seg_parse_as() must have accepted
+ * the segment.
  */
 static inline bool
 segment_tag_check(

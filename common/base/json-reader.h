@@ -118,8 +118,8 @@ struct json_reader {
 static inline cJSON *json_reader_load(struct json_reader *r, const char *path);
 
 /*
- * Parse len bytes of text, which must be followed by a 0.  Returns the root, or
- * NULL with r->why.
+ * Parse the len bytes at `text`, which must be followed by a 0.  Returns the
+ * root, or NULL with r->why.
  */
 static inline cJSON *json_reader_parse(struct json_reader *r, const char *text,
     size_t len);

@@ -89,8 +89,8 @@ logexp_exp(double x)
 static inline double
 logexp_pow(double x, double y)
 {
-	const double shift = 0x1.8p52;	/* adding and subtracting this rounds to
-					 * an integer */
+	const double shift = 0x1.8p52;	/* adding and then subtracting this
+					 * number rounds to an integer */
 	const double t = y * logexp_log(x);
 	const double k = (t * 0x1.71547652b82fep+0 + shift) - shift;
 	const double r = (t - k * LOGEXP_LN2_HI) - k * LOGEXP_LN2_LO;

@@ -29,7 +29,7 @@
 
 /*
  * Return the number of bytes of the printable UTF-8 character at the beginning
- * of text.  Returns 0 if text is empty, or if it begins with a control
+ * of `text`.  Returns 0 if the text is empty, or if it begins with a control
  * character or with bytes that are not valid UTF-8.
  */
 static inline int
@@ -58,7 +58,7 @@ message_printable(const char *text)
 }
 
 /*
- * Write text to f.  Control characters and bytes that are not valid UTF-8 are
+ * Write `text` to f.  Control characters and bytes that are not valid UTF-8 are
  * written as escape sequences of C, such as \n, \r, \t or \x1b.
  */
 static inline void

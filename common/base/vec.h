@@ -45,7 +45,7 @@ static inline void vec_add(uint8_t *a, const uint8_t *b, size_t n);
 static inline bool vec_add_check(uint8_t *a, const uint8_t *b, size_t n);
 
 /*
- * Copy x to out, which must not overlap x.  Returns whether all elements were
+ * Copy x to `out`, which must not overlap x.  Returns whether all elements were
  * finite.
  */
 static inline bool vec_copy_check(uint8_t *out, const uint8_t *x, size_t n);
@@ -359,9 +359,9 @@ vec_mean2_avx2(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n)
 
 /*
  * Does this processor have AVX-512, and can it use AVX-512 without lowering its
- * clock frequency?  The processors that lower it lack VBMI2.  Only the means
- * have a form for AVX-512, because the other kernels wait for memory and would
- * gain nothing.  Masks handle the elements that remain at the end.
+ * clock frequency?  The processors that lower it lack VBMI2.  Only vec_mean()
+ * uses AVX-512, because the other kernels wait for memory and would gain
+ * nothing.  Masks handle the elements that remain at the end.
  */
 static inline bool
 vec_avx512(void)

@@ -256,9 +256,10 @@ dlp_find_repeats(struct dlp_switch *d, const struct dlp *q,
 }
 
 /*
- * Tell whether this participant, or the configuring host, has received the same
- * answer too often.  After DLP_REPEATS answers, the participant or host gets
- * only one answer every DLP_REPEAT_NS, because an answer may be lost.
+ * Tell whether a repeated answer must be withheld.  A participant, or the
+ * configuring host, may get the same answer DLP_REPEATS times.  After that, it
+ * gets the answer once every DLP_REPEAT_NS, because all earlier answers may
+ * have been lost.
  */
 static inline bool
 dlp_limit_repeats(struct dlp_switch *d, const struct dlp *q,

@@ -158,10 +158,10 @@ static inline bool job_resend_answer(struct job *j, uint32_t id,
 static inline uint32_t job_latest_slot(const struct job *j, uint32_t i);
 
 /*
- * May member id continue with an asynchronous server from round n on?  `crc` is
- * the checksum of its weights (0: unknown).  `id` is MEMBERS_NONE for a new
- * member.  A member may continue if its last answers are kept, or if it starts
- * from the round and the weights with which the job started.
+ * Tell whether member `id` may continue with an asynchronous server from round
+ * n.  `crc` is the checksum of its weights (0: unknown).  `id` is MEMBERS_NONE
+ * for a new member.  A member may continue if its last answers are kept, or if
+ * it starts from the round and the weights with which the job started.
  */
 static inline bool job_server_admits(struct job *j, uint32_t id, int64_t n,
     uint32_t crc);

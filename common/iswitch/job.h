@@ -194,10 +194,10 @@ struct job {
 };
 
 enum {
-	JOB_OPEN_NS = 1000000000,	/* wait after the last Join before the
-					 * job opens, if H is 0 */
-	JOB_GROWS = 4	/* a push that waits for the parent accepts up to this
-			 * many times H contributions */
+	JOB_OPEN_NS = 1000000000,	/* time from the last Join until the job
+					 * opens, if H is 0 */
+	JOB_GROWS = 4	/* a push that waits for the parent accepts up to
+			 * JOB_GROWS * H contributions */
 };
 
 /* Return the name that counter `what` has in reports. */

@@ -135,15 +135,15 @@ static inline void reduce_finish(const struct reduce *r, uint8_t *out,
     uint32_t contributions, struct reduce_count *c);
 
 /*
- * Set out[i] to scale times the median of row[0..k-1][i].  If k is even, the
+ * Set out[i] to `scale` times the median of row[0..k-1][i].  If k is even, the
  * median is the mean of the middle two values.
  */
 static inline void robust_median(uint8_t *out, const uint8_t *const row[],
     size_t k, size_t n, float scale);
 
 /*
- * Set out[i] to scale times the mean of row[0..k-1][i] without the `trim`
- * smallest and the `trim` largest values, or to scale times the median if no
+ * Set out[i] to `scale` times the mean of row[0..k-1][i] without the `trim`
+ * smallest and the `trim` largest values, or to `scale` times the median if no
  * value would be left.
  */
 static inline void robust_trimmed(uint8_t *out, const uint8_t *const row[],
@@ -163,8 +163,9 @@ static inline void robust_mean_plain(uint8_t *out, const struct robust_rows *r,
     size_t from, size_t n, size_t trim, double weight, int32_t *key);
 
 /*
- * Add elements `from` to n - 1 of x for the kind `fixed`, in plain C.  This is
- * the reference implementation.  Returns whether all elements were finite.
+ * Add elements `from` to n - 1 of x to `sum` for the kind `fixed`, in plain C.
+ * This is the reference implementation.  Returns whether all elements were
+ * finite.
  */
 static inline bool reduce_fixed_plain(int64_t *sum, const uint8_t *x,
     size_t from, size_t n, bool first, double times, struct reduce_count *c);

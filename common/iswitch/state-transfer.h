@@ -185,7 +185,7 @@ static inline size_t state_transfer_next(struct state_transfer *h,
     struct membership *in, uint64_t now_ns, uint8_t *msg);
 
 /*
- * Initialise h.  `xid` must be newer than all xids that this address has used.
+ * Initialise h.  `xid` must be newer than every xid that this address has used.
  */
 static inline void state_receiver_init(struct state_receiver *h, uint16_t job,
     uint32_t worker, uint32_t xid, bool waits, uint64_t give_up_ns,

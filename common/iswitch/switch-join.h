@@ -168,9 +168,9 @@ iswitch_reserve_member(struct iswitch_job *job, uint32_t id, bool repairs)
 
 	free(m->loss_detect);
 	m->loss_detect = NULL;
-	/* a rack that does not repair losses towards its parent asks the parent
-	 * only when its members send Helps, so the members must not repair
-	 * losses either */
+	/* If a rack does not repair losses towards its parent, it asks the
+	 * parent only when its members send Helps.  So the members must not
+	 * repair losses either. */
 	if (repairs && (!core->cf->child || core->retransmit != NULL) &&
 	    job_reserve(core, &shape))
 		m->loss_detect = loss_detect_make(shape.segs);

@@ -103,8 +103,8 @@ iswitch_push_start(struct job *j, int64_t t, uint64_t now_ns)
 	struct retransmit *m = j->retransmit;
 
 	j->sending = t;
-	j->notify = true;		/* there may be room for the members
-					 * again */
+	j->notify = true;		/* there may be room again for segments
+					 * of the members */
 	retransmit_start(m, (uint32_t)(t & (SEG_ITERATIONS - 1)), now_ns);
 	for (uint32_t i = 0; i < j->sums.s.segs; i++) {
 		const uint32_t at = sums_at(&j->sums, t, i);

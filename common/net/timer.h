@@ -147,8 +147,8 @@ clock_now(const struct clock *c)
 }
 
 /*
- * Read both clocks, so that clock_arrival_ns() can convert the timestamps of
- * packets that were just received.  Returns the time of the clock.
+ * Read the wall clock and clock c, so that clock_arrival_ns() can convert the
+ * timestamps of packets that were just received.  Returns the time of c.
  */
 static inline uint64_t
 clock_read(struct clock *c)

@@ -90,7 +90,8 @@ struct udpio_message {
 				 * epoch */
 	uint8_t tos;
 	union addr from;
-	const union addr *to;	/* address of the socket or of its group */
+	const union addr *to;	/* destination: the socket's address, or its
+				 * group */
 };
 
 /* One datagram. */

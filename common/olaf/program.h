@@ -133,7 +133,8 @@ static inline struct groups_name groups_name_above(const struct groups *g,
     struct groups_name own);
 
 /*
- * Return the own name of the worker for which the server uses the name `given`.
+ * Return the name by which a worker calls itself, if the server uses the name
+ * `given` for this worker.
  */
 static inline struct groups_name groups_name_below(const struct groups *g,
     struct groups_name given);
@@ -178,7 +179,10 @@ groups_name_below(const struct groups *g, struct groups_name given)
 	return at == NULL ? given : g->row[*at].own;
 }
 
-/* Make the server use the own name of a worker again. */
+/*
+ * Forget the name that was given to worker `own`, so that the server uses the
+ * worker's own name again.
+ */
 static inline void
 groups_remove(struct groups *g, struct groups_name own)
 {

@@ -281,8 +281,8 @@ server_rule_apply(const struct server_rule_conf *cf, struct server_rule *p,
 	float a, m, v;
 
 	/*
-	 * Compute all new weights first, so that an update with an infinite
-	 * weight changes nothing.
+	 * Compute all new weights first.  If a result is not finite, the update
+	 * must change nothing.
 	 */
 	for (uint32_t i = 0; i < u->n; i++) {
 		size_t at = u->first + i;

@@ -403,8 +403,8 @@ priorities_set_next(struct priorities *r, const uint32_t *slot, const double *q,
 }
 
 /*
- * Rebuild all leaves if the shift is no longer right.  The caller has just set
- * n leaves, and `fit` says whether all of them fitted.
+ * Rebuild all leaves if the shift no longer suits them.  The caller has just
+ * set n leaves, and `fit` says whether all n fitted into the tree.
  */
 static inline void
 priorities_check_shift(struct priorities *r, size_t n, bool fit)

@@ -586,8 +586,8 @@ trace_split_rule(const struct trace *t, const struct packet *p)
 }
 
 /*
- * Exit if the frame of p, which left in the other run, contains several
- * datagrams, because it is unknown when each of them left.
+ * Exit if the frame of p contains several datagrams.  The frame left in the
+ * other run, and it is unknown when each datagram left.
  */
 static inline void
 trace_check_departure(const struct trace *t, const struct packet *p)
@@ -676,7 +676,7 @@ trace_next_departure(struct trace *t)
 }
 
 /*
- * Does slot s contain the packet of departure d, which left in the other run?
+ * Does slot s contain the packet that left with departure d in the other run?
  */
 static inline bool
 trace_matches_head(const struct trace_departure *d, const struct slot *s)

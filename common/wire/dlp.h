@@ -43,8 +43,8 @@ enum dlp_state {
 enum dlp_bad { DLP_OK, DLP_SHORT, DLP_LONG, DLP_REASONS };
 
 struct dlp {
-	uint8_t state;		/* a value of enum dlp_state, or any other
-				 * value */
+	uint8_t state;		/* usually a value of enum dlp_state, but it may
+				 * be any value */
 	uint8_t node_count;
 	uint32_t step;
 	uint16_t more;		/* LEARNING: number of parameters after the
@@ -112,8 +112,8 @@ static inline const char *dlp_reason(enum dlp_bad why);
 static inline int32_t dlp_saturate(int64_t v, uint64_t *saturated);
 
 /*
- * Return trunc(x * scale), limited to the range from -most to most.  If the
- * value was outside this range, increment *saturated.  x must not be NaN.
+ * Return trunc(x * scale), limited to the range [-most, most].  If the value
+ * was outside this range, increment *saturated.  x must not be NaN.
  */
 static inline int32_t dlp_quantise(float x, int32_t scale, int32_t most,
     uint64_t *saturated);

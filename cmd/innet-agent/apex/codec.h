@@ -17,7 +17,7 @@
 
 #include "cmd/innet-agent/algo/batches.h"
 
-/* Return the bytes in an encoded experience, but at least `least`. */
+/* Return the size of an encoded experience, or `least` if that is greater. */
 size_t codec_bytes(const struct env_kind *kind, size_t least);
 
 /*

@@ -28,7 +28,10 @@ is_stopped(const struct sampler *sm)
 	return *sm->shard->link.call.stop != 0;
 }
 
-/* Read the body of an item of the list and keep the experience. */
+/*
+ * Read the body of a list item, and store the experience in the local replay
+ * buffer.
+ */
 static bool
 read_item(struct sampler *sm, const struct respreply *r)
 {

@@ -221,8 +221,8 @@ measure_contact(const struct planar *w, struct contact *c)
 }
 
 /*
- * Find the side of c's body that is nearest to the peak c->post, and measure
- * the gap between them.
+ * Find the side of c->body that is nearest to the ground peak c->post, and
+ * measure the gap between them.
  */
 static void
 nearest_side(const struct planar *w, struct contact *c)
@@ -275,7 +275,7 @@ keep_contact(const struct planar *w, struct contact *all, unsigned *n,
 	all[(*n)++] = *c;
 }
 
-/* Find the contacts of the body with the ground. */
+/* Find the contacts between body `body` and the ground. */
 static void
 touch_ground(struct planar *w, unsigned body, struct contact *all, unsigned *n)
 {

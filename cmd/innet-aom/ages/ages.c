@@ -61,7 +61,10 @@ conclude(const struct ages_options *options, struct run *r,
 	return rc;
 }
 
-/* Estimate the offsets from the clocks of the senders to the receiver's. */
+/*
+ * For each sender's capture, estimate the offset that converts its time stamps
+ * to the receiver's clock.
+ */
 static void
 estimate(const struct ages_options *options, struct run_files *files)
 {

@@ -149,8 +149,10 @@ compare_sights(const struct sights *by, const struct sights *other)
 }
 
 /*
- * The smallest difference in the later direction and the greatest difference in
- * the earlier direction, over all pairs.
+ * Of the two directions between a pair of addresses, the later one is the one
+ * whose smallest difference of time stamps is greater.  Over all pairs,
+ * later_ns is the smallest difference in the later direction, and earlier_ns is
+ * the greatest difference in the earlier direction.
  */
 struct bounds {
 	int64_t later_ns, earlier_ns;

@@ -170,7 +170,7 @@ static inline const char *format_text(const struct format_name *n,
 
 /*
  * Parse a name: a number, an address, or a word of letters, digits and ._:@/+-.
- * Return false if text is none of these.
+ * Return false if the text is none of these.
  */
 static inline bool format_name_text(const char *text, struct format_name *n);
 

@@ -1,5 +1,5 @@
 /*
- * glob.h - match a pattern of Redis: * ? [a-z] [^a] and \\x for x itself
+ * glob.h - match a pattern of Redis: * ? [a-z] [^a] and \x for x itself
  *
  * glob_compile() parses a pattern.  glob_match() then compares it with many
  * names.  A class without a closing bracket extends to the end of the pattern.
@@ -9,7 +9,7 @@
  * searched for after the match of the part before it. memmem(3) finds a part of
  * plain characters, in time linear in the length of the name.  The shift-and
  * algorithm finds a part with ? or a class: it has one bit for each character
- * of the part.  The bit is set if the part up to this character matches at the
+ * of the part.  A bit is set if the part up to this character matches at the
  * current position.  GLOB_WILD_MAX limits the number of these bits, and
  * therefore the work for each byte of a name.
  */

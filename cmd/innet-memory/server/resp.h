@@ -39,7 +39,8 @@
 
 #define RESP_BULK_MAX ((size_t)512 << 20)
 enum {
-	RESP_BULK = 4096,	/* smallest bulk that gets its own place */
+	RESP_BULK = 4096,	/* bulks of this many bytes or more get a
+				 * separate buffer */
 	RESP_LINE_MAX = 64 << 10,	/* longest inline request, in bytes */
 	RESP_ARGS_MAX = 1024 * 1024,
 	/* the limits of Redis before AUTH */
@@ -61,7 +62,7 @@ struct resp_args {
 	size_t n;
 	bool lost;		/* some arguments were not stored */
 	size_t room;		/* number of allocated entries of v */
-	uint8_t *text;		/* arguments without their own place */
+	uint8_t *text;		/* arguments that have no separate buffer */
 	size_t text_len, text_room;
 };
 
@@ -335,8 +336,8 @@ resp_read_escape(const uint8_t *p, size_t len, uint8_t *out)
 }
 
 /*
- * Copy the word at p, which may be quoted, to out.  Return the number of bytes
- * read, or 0 if the quotes are unbalanced.
+ * Copy the word at p, which may be quoted, to `out`.  Return the number of
+ * bytes read, or 0 if the quotes are unbalanced.
  */
 static inline size_t
 resp_read_word(const uint8_t *p, size_t len, uint8_t *out, size_t *out_len)

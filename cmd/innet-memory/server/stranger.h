@@ -35,7 +35,7 @@ enum {
 					 * once */
 };
 
-/* Close the oldest strangers until all strangers are below their limit. */
+/* Close the oldest strangers until their total memory is below the limit. */
 void stranger_limit_memory(struct server *srv);
 
 /* Close the oldest stranger and its socket; return false if there is none. */

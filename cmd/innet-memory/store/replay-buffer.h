@@ -86,7 +86,7 @@ struct replay_buffer_slot {
 	 * hole[] below.
 	 */
 	uint32_t generation;
-	uint32_t times;		/* number of samples of the item */
+	uint32_t times;		/* number of times that the item was sampled */
 };
 
 struct replay_buffer_draw {
@@ -260,7 +260,7 @@ static inline void replay_buffer_set_priorities(struct replay_buffer *b,
 
 /*
  * Set whether n slots can be drawn (for replay-dump.h).  Do not use this with
- * the selector per.
+ * the selector `per`.
  */
 static inline void replay_buffer_set_drawable(struct replay_buffer *b,
     const uint32_t *slot, bool yes, size_t n);

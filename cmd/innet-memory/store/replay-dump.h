@@ -29,7 +29,7 @@
 struct replaydump_entry {
 	uint64_t id;
 	float priority;
-	uint32_t times;		/* number of samples of the item */
+	uint32_t times;		/* number of times that the item was sampled */
 	void *item;
 };
 

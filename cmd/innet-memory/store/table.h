@@ -56,7 +56,7 @@ void table_close(struct table *t);
  */
 bool table_free_some(struct table *t, size_t *n);
 
-/* Set another name, which must have 1 to TABLE_NAME_MAX bytes. */
+/* Change the name, which must have 1 to TABLE_NAME_MAX bytes. */
 void table_rename(struct table *t, const void *name, size_t len);
 
 /* Return the number of bytes that are charged for the slots of a table. */

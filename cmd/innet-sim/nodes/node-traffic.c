@@ -36,8 +36,8 @@ node_traffic_add(struct sim *s, struct sim_node *n, struct sim_node *to,
 	    .pace = arrivals_every(((unsigned __int128)(8 * cf->frame_bytes) *
 	    1000000000 << 32) / cf->rate_bps),
 	    /*
-	     * each source has its own random numbers, so another source in the
-	     * scenario does not change them
+	     * each source has its own random numbers, which do not change if
+	     * another source is added to the scenario
 	     */
 	    .chance = rng_seed((s->seed ^ 0x7265677561726c) +
 	    0x9e3779b97f4a7c15 * s->sources),

@@ -8,7 +8,7 @@
 
 #include "cmd/innet-sim/engine/sim.h"
 
-/* Write p to out with the timestamp stamp_ns. */
+/* Write packet p to `out` with the timestamp stamp_ns. */
 void update_frames_put(const struct sim *s, struct pcapio_out *out,
     const struct sim_packet *p, uint64_t stamp_ns);
 

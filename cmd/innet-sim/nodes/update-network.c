@@ -225,7 +225,7 @@ add_routes(struct sim *s, struct sim_node *node, struct sim_node *n,
 	}
 }
 
-/* Add an access link for one worker, or one that the group shares. */
+/* Add an access link, which belongs to one worker or is shared by the group. */
 static struct sim_pipe *
 add_access(struct sim *s, struct sim_node *node, struct sim_node *at,
     const struct scenario_workers *g, uint32_t port)

@@ -473,8 +473,9 @@ get_end_ns(const struct sim *s, const struct sim_cluster *c, bool run)
 }
 
 /*
- * Return the mean of all ages if they end with the run (if `run` is true) or
- * with the last packets of their clusters.  Returns 0 if there are no ages.
+ * Return the mean of all ages.  They are measured until the end of the run if
+ * `run` is true, and otherwise until the last packet of each cluster.  Returns
+ * 0 if there are no ages.
  */
 static double
 mean_age_until(const struct sim *s, bool run)

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Return the index of the item whose first field is that name, or -1. */
+/* Return the index of the item whose first field is `name`, or -1. */
 static int64_t
 find_name(const struct json_reader_list *l, size_t bytes, const char *name)
 {

@@ -197,7 +197,7 @@ check_program(const struct scenario_training *t, size_t i,
 	return true;
 }
 
-/* Refuse slots unless a switch sums and the training is synchronous. */
+/* Refuse `slots` unless a switch computes sums in a synchronous training. */
 static bool
 check_slots(const struct scenario_training *t, size_t i,
     struct json_reader *r)

@@ -61,8 +61,9 @@ struct scenario_training {
 	double spread;			/* spread of compute times */
 	double speeds;			/* spread of the workers' speeds */
 	uint64_t update_ns;
-	uint64_t message_ns, messages;	/* a host's time for a message; number
-					 * of messages in a vector */
+	uint64_t message_ns, messages;	/* time that a host needs for each
+					 * message; number of messages in a
+					 * vector */
 	uint64_t copy_bps;		/* 0: copies take no time */
 	uint64_t packet_ns;		/* a host's time for each packet */
 	bool capture;	/* capture the training's links if -w is given */
@@ -88,16 +89,14 @@ const char *training_name(const struct scenario_training *t);
 
 enum { TRAINING_PPO = 10005 };	/* elements of vector ppo: num_vector() */
 
-/*
- * Return the ToS of the training's segments.  training_head() returns the
- * number of bytes before the floats of a segment.
- */
+/* Return the ToS byte of the training's segments. */
 static inline uint8_t
 training_tos(const struct scenario_training *t)
 {
 	return t->auth == TAG_AUTH_ALL ? SEG_TAGGED_TOS : SEG_TOS;
 }
 
+/* Return the number of bytes before the floats of a segment. */
 static inline uint32_t
 training_head(const struct scenario_training *t)
 {

@@ -39,8 +39,7 @@ void train_life_use_result(struct train_worker *w);
 
 /*
  * Receive a control datagram.  If h is not NULL, answer messages of this state
- * transfer.  Returns true if the message, which is then in *c, is for the
- * machine of worker w.
+ * transfer.  Returns true if *c is then a message for the machine of worker w.
  */
 bool train_receive_control(struct sim *s, struct train_worker *w,
     struct membership *in, struct state_transfer *h,

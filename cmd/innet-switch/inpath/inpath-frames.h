@@ -83,7 +83,7 @@ inpath_capture_sent(const struct inpath *ip, const struct netport *port,
 		    bytes, seg, stamp_ns);
 }
 
-/* Capture a frame unchanged, unless out is NULL. */
+/* Capture a frame unchanged, unless `out` is NULL. */
 static inline void
 inpath_capture_whole(struct pcapio_out *out, const uint8_t *p, uint32_t len,
     uint64_t stamp_ns)

@@ -264,7 +264,8 @@ netport_xdp_bind_socket(int fd, const struct sockaddr_xdp *at)
 
 /*
  * Open the socket of queue k of an interface, in zero-copy mode if the driver
- * supports it.  Returns false with errno and nothing open.
+ * supports it.  If this fails, returns false with errno set and leaves nothing
+ * open.
  */
 static inline bool
 netport_xdp_queue_open(struct netport_xdp_queue *q, uint32_t index,
