@@ -21,7 +21,8 @@
 
 struct checkpoint {
 	const char *path;	/* borrowed; NULL: write no checkpoint */
-	uint64_t every;		/* updates between two writes of the file */
+	uint64_t every;		/* number of updates between two writes of the
+				 * file */
 	struct learner *l;	/* borrowed, like optimizer and iteration */
 	struct optimizer *optimizer;
 	uint64_t *iteration;	/* iteration of the stream; NULL: no stream */
@@ -29,8 +30,10 @@ struct checkpoint {
 	void (*more)(void *arg, struct snapshot *s);
 	void *arg;
 	struct snapshot last;	/* newest checkpoint; empty: none; owned */
-	uint64_t updates;	/* updates before the newest checkpoint */
-	uint64_t written;	/* updates before the checkpoint in the file */
+	uint64_t updates;	/* number of updates before the newest
+				 * checkpoint */
+	uint64_t written;	/* number of updates before the checkpoint in
+				 * the file */
 	bool there;		/* this run has written the file */
 };
 

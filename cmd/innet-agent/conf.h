@@ -46,7 +46,8 @@ struct conf {
 	uint64_t elements;	/* pad vectors to this many floats; 0: do not */
 	struct remote remote;
 	const char *log, *save, *load, *eval, *report;
-	uint64_t save_every;	/* updates per checkpoint; 0: write none */
+	uint64_t save_every;	/* number of updates per checkpoint; 0: write
+				 * none */
 	FILE *json;		/* stream for the report; NULL: no report */
 	bool alone, solve, quiet, verbose, init, deltas;
 };

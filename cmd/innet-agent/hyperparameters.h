@@ -13,7 +13,8 @@
 
 struct hyperparameters {
 	uint64_t envs;		/* number of environments played in parallel */
-	uint64_t horizon;	/* steps of each environment between lessons */
+	uint64_t horizon;	/* number of steps of each environment between
+				 * two lessons */
 	uint64_t epochs;	/* ppo: passes over a lesson */
 	uint64_t batch;		/* samples per gradient; 0: the whole lesson */
 	uint64_t hidden;	/* neurons in each hidden layer */
@@ -29,8 +30,10 @@ struct hyperparameters {
 	uint64_t by_priority;	/* 1: draw by priority; 0: draw uniformly */
 	double alpha;		/* exponent of the priorities */
 	double beta;		/* initial exponent of importance weights */
-	uint64_t anneal;	/* gradients until the exponent reaches 1 */
-	uint64_t warmup;	/* environment steps before the first lesson */
+	uint64_t anneal;	/* number of gradients until the exponent
+				 * reaches 1 */
+	uint64_t warmup;	/* number of environment steps before the first
+				 * lesson */
 	uint64_t nstep;		/* number of rewards in an n-step return */
 	uint64_t target;	/* number of gradients between two copies of the
 				 * weights to the target net */

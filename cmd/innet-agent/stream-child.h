@@ -23,7 +23,8 @@ struct child {
 	bool verbose;
 	struct optimizer *optimizer; /* applies sums; borrowed */
 	size_t params;		/* number of floats in the agent's vectors */
-	size_t elements;	/* floats in a vector on the stream, padded */
+	size_t elements;	/* number of floats in a vector on the stream,
+				 * with padding */
 	float *base;		/* weights before the present delta; a sum is
 				 * added to them, and a model replaces them;
 				 * borrowed; NULL: send gradients */
@@ -31,7 +32,8 @@ struct child {
 	struct stream_in stream;
 	uint64_t iteration;	/* iteration of the present weights */
 	uint64_t sent, results;	/* gradients sent, results read */
-	uint64_t models, sums;	/* results that changed the weights, by kind */
+	uint64_t models, sums;	/* number of models and of sums that changed the
+				 * weights */
 };
 
 /*

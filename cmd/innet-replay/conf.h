@@ -18,7 +18,8 @@ struct conf {
 	union addr to;
 	struct trace_want want;
 	double speed;			/* factor for the trace's pace */
-	uint64_t pps;			/* packets per second; 0: as captured */
+	uint64_t pps;			/* number of packets per second; 0: as
+					 * captured */
 	uint64_t loops, count;		/* if `count` is 0, there is no limit */
 	uint64_t duration_ns;		/* TIMER_NEVER: no limit */
 	bool topspeed, stamp, offload, quiet, verbose, progress;
@@ -28,10 +29,11 @@ struct conf {
 };
 
 struct tally {
-	uint64_t packets, bytes;	/* packets sent or written, and the
-					 * bytes of their payloads */
+	uint64_t packets, bytes;	/* number of packets sent or written;
+					 * number of bytes in their payloads */
 	uint64_t flows;
-	uint64_t failed;		/* packets that could not be sent */
+	uint64_t failed;		/* number of packets that could not be
+					 * sent */
 	uint64_t unreachable;		/* ICMP errors received */
 	uint64_t elapsed_ns;
 	struct latency late;		/* delay of each packet */

@@ -58,8 +58,8 @@ udp_multicast_join(int fd, const union addr *group, const union addr *local)
 
 /*
  * Let u receive packets that `from` sends to a group.  If the group has no
- * address family, leave the current group.  Returns 0, or -1 with errno and no
- * group.
+ * address family, leave the current group.  Returns 0, or -1 with errno set.
+ * After a failure, u is in no group.
  */
 static inline int
 udp_multicast_set_group(struct udpio *u, const union addr *group,

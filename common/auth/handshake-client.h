@@ -34,7 +34,8 @@
 #define HANDSHAKE_CLIENT_MOST_NS 1600000000u	/* longest wait for an Ack */
 
 enum {
-	HANDSHAKE_CLIENT_FIRST_NS = 25000000, /* wait after the first Open */
+	HANDSHAKE_CLIENT_FIRST_NS = 25000000, /* time to wait after the first
+					       * Open */
 	HANDSHAKE_CLIENT_SILENCE_NS = 1000000000, /* silence from above after
 						   * which an Open is sent */
 	HANDSHAKE_CLIENT_BYTES = CONTROL_HEADER_BYTES +
@@ -56,8 +57,8 @@ struct handshake_client {
 	struct tag_window came;		/* counters of packets that arrived from
 					 * above */
 	bool asks;			/* an Open is waiting for its Ack */
-	uint64_t ask_ns, wait_ns;	/* time of the next Open; wait after
-					 * it */
+	uint64_t ask_ns, wait_ns;	/* time of the next Open; time to wait
+					 * after it */
 	bool awaits;			/* data was sent up and nothing has
 					 * arrived since */
 	uint64_t since_ns;		/* start of the silence that `awaits`

@@ -20,7 +20,8 @@
 struct link {
 	uint64_t rate_bps;	/* rate in bit/s; 0: no limit, so transmission
 				 * takes no time */
-	uint32_t extra_bytes;	/* bytes added to the length of each frame */
+	uint32_t extra_bytes;	/* number of bytes added to the length of each
+				 * frame */
 	uint64_t frame_ns;	/* time added to the transmission of each
 				 * frame */
 	uint64_t free_ns;	/* departure time of the frame whose

@@ -49,7 +49,8 @@ struct port_conf {
 				 * of the frame in transmission; 0: no limit */
 	uint64_t rate_bps;	/* rate of the link; 0: no limit, so
 				 * transmission takes no time */
-	uint32_t extra_bytes;	/* bytes added to the length of each frame */
+	uint32_t extra_bytes;	/* number of bytes added to the length of each
+				 * frame */
 	uint64_t frame_ns;	/* time added to the transmission of each
 				 * frame */
 	uint64_t merge_ns;	/* time by which each merge in the Olaf queue

@@ -144,8 +144,8 @@ struct trace {
 	int status;
 };
 
-enum { TRACE_AHEAD = 4 };	/* how many packets ahead clusters are
-				 * prefetched */
+enum { TRACE_AHEAD = 4 };	/* number of packets by which clusters are
+				 * prefetched in advance */
 
 /* A packet of a capture, as the plane needs it. */
 struct trace_in {

@@ -33,9 +33,11 @@ struct actor {
 	size_t n;
 	float *priority;
 	size_t bytes;		/* bytes in an experience */
-	size_t stride;		/* bytes in a priority and an experience */
+	size_t stride;		/* size of a priority and an experience, in
+				 * bytes */
 	uint8_t *blob;		/* experiences, each after its priority */
-	size_t frame;		/* bytes of a frame; 0: frames are not used */
+	size_t frame;		/* size of a frame, in bytes; 0: frames are not
+				 * used */
 	struct codec_film film;	/* the frames of the experiences */
 	/* Experiences by reference: each has two frame indices and the tail. */
 	uint8_t *ref_blob;

@@ -35,7 +35,8 @@ struct apex_learner {
 	struct report rep;
 	struct params params;	/* the parameters that actors pull */
 	struct checkpoint kept;
-	uint64_t steps[ACTORS_MAX];	/* steps that each actor reported */
+	uint64_t steps[ACTORS_MAX];	/* number of steps that each actor has
+					 * reported */
 	uint64_t looked_ns;	/* time of the last read of rewards */
 	struct latency set;
 	bool params_due;		/* new parameters must be published */

@@ -23,8 +23,9 @@
 #include <string.h>
 
 enum {
-	RESPREPLY_LINE_MAX = 16384,	/* bytes in a line, including its end */
-	RESPREPLY_BULK_MAX = 512 << 20,	/* bytes in a bulk, Redis's limit */
+	RESPREPLY_LINE_MAX = 16384,	/* longest line with its end, in
+					 * bytes */
+	RESPREPLY_BULK_MAX = 512 << 20,	/* Redis's limit on a bulk, in bytes */
 	RESPREPLY_LEAST = 3		/* bytes in a minimal line, "+\r\n" */
 };
 

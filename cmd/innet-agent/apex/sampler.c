@@ -16,7 +16,8 @@ enum {
 	PAUSE_NS = 5000000,	/* time between two attempts to draw */
 	LOOK_NS = 20000000,	/* time between two checks of the stop flag */
 	FETCH_NS = 5000000,	/* time between two reads of a list */
-	PIPELINE_BYTES = 32 << 10	/* bytes that fit in a socket buffer */
+	PIPELINE_BYTES = 32 << 10	/* number of bytes that fit in a socket
+					 * buffer */
 };
 
 /* Set in the thread when the thread must end. */

@@ -69,7 +69,7 @@ struct env {
 	const struct env_kind *kind;
 	struct rng rng;		/* seeded like Gymnasium's np_random */
 	void *state;		/* kind->state_bytes bytes, owned */
-	uint32_t steps;		/* steps taken in this episode */
+	uint32_t steps;		/* number of steps taken in this episode */
 };
 
 struct env_result {

@@ -61,7 +61,7 @@ struct run {
 	uint64_t ambiguous;	/* deliveries that match several sent updates */
 	double other_end; /* mean age if ages ended by the other rule, divided
 			     by the mean age */
-	uint64_t rows;		/* rows read from a table of times */
+	uint64_t rows;		/* number of rows read from a table of times */
 	/* Number of updates made more than a second before the captures. */
 	uint64_t older;
 	uint64_t oldest_ns;	/* time of the oldest of those updates */

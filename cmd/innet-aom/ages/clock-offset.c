@@ -12,7 +12,7 @@
 #include "common/capture/pcapio.h"
 #include "common/wire/frame.h"
 
-enum { LOOK_BYTES = 64 };	/* bytes that identify a packet */
+enum { LOOK_BYTES = 64 };	/* number of bytes that identify a packet */
 
 /* A packet, identified by a hash of the bytes that do not change on its way. */
 struct sight {

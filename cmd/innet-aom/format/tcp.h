@@ -53,7 +53,7 @@ struct tcp_stream {
 	unsigned waits;
 	size_t wait_bytes;
 	/* The following members describe the message that is being read: */
-	uint64_t at;		/* bytes of the message so far */
+	uint64_t at;		/* number of bytes of the message so far */
 	uint64_t length;	/* 0: not known yet */
 	uint64_t hash;
 	uint32_t head_have;	/* number of bytes in head before a gap */
@@ -72,7 +72,8 @@ struct tcp {
 	struct tcp_run run;		/* unread rest of the present run */
 	uint64_t stamp_ns;		/* time stamp of the latest packet */
 	size_t ending;			/* streams that tcp_end() finished */
-	uint32_t head;			/* bytes of a message that are kept */
+	uint32_t head;			/* number of bytes of a message that are
+					 * kept */
 	uint64_t again;			/* segments without new bytes */
 	uint64_t holes, lost_bytes, lost_messages;
 	uint64_t given_up, too_many;	/* streams; segments without a stream */

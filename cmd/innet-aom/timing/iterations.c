@@ -64,7 +64,8 @@ struct iteration_sums {
 	uint64_t slowest_ns, second_ns;
 	int32_t slowest;
 	bool begun, sent, results;	/* true for all members */
-	uint32_t got;		/* members for which a result was seen */
+	uint32_t got;		/* number of members for which a result was
+				 * seen */
 };
 
 static void

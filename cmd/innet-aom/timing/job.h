@@ -90,9 +90,11 @@ struct job_closed {
 	bool repaired;		/* lost segments were repaired in repair_ns */
 	uint64_t repair_ns;
 	struct stats_sum time;	/* asynchronous: iteration_ns of members */
-	uint32_t members;	/* members with a part in the iteration */
+	uint32_t members;	/* number of members with a part in the
+				 * iteration */
 	uint32_t contributors;
-	uint32_t vectors;	/* vectors in the result; 0: unknown */
+	uint32_t vectors;	/* number of vectors in the result; 0:
+				 * unknown */
 	int32_t slowest;	/* slowest member; -1: unknown */
 	uint64_t slowest_by_ns;
 	struct stats_sum phase[JOB_PHASES];
@@ -116,8 +118,9 @@ struct job {
 	enum job_mode mode;
 	bool answers;		/* asynchronous server: one round per push */
 	bool asks_rounds;	/* Probes ask for rounds; no Join was seen */
-	uint32_t expected;	/* vectors per iteration; 0: unknown */
-	uint32_t segs;		/* segments per vector; 0: unknown */
+	uint32_t expected;	/* number of vectors per iteration; 0:
+				 * unknown */
+	uint32_t segs;		/* number of segments per vector; 0: unknown */
 	uint32_t most;		/* highest segment index seen, + 1 */
 	struct job_member *member;
 	uint32_t members, room;

@@ -28,9 +28,9 @@ struct packet {
 	unsigned file;		/* index of the capture */
 	uint8_t tos;		/* without the ECN bits */
 	union addr from, to;
-	uint32_t wire_bytes;	/* bytes of the whole frame */
+	uint32_t wire_bytes;	/* length of the whole frame, in bytes */
 	const uint8_t *payload;	/* borrowed until the next packet */
-	uint32_t bytes;		/* bytes of the whole payload */
+	uint32_t bytes;		/* length of the whole payload, in bytes */
 	uint32_t have;		/* number of bytes at `payload` */
 };
 

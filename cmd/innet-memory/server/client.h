@@ -50,7 +50,8 @@ struct client {
 	uint64_t received_ns;		/* time of the last input */
 	uint64_t progress_ns;		/* time of the last output */
 	uint64_t turn_ns;	/* srv->now_ns at the client's last turn */
-	int queued;	/* bytes in the kernel's queue at progress_ns */
+	int queued;	/* number of bytes in the kernel's queue at
+			 * progress_ns */
 	uint64_t commands, in_bytes, errors;
 	unsigned epoll_events;		/* events that epoll watches for */
 	/* reason to close the client after its replies, or DISCONNECT_NONE */

@@ -20,7 +20,8 @@ struct conf {
 	const char *save;		/* file to load and save, or NULL */
 	uint64_t save_every_ns;		/* TIMER_NEVER: save only at the end */
 	uint64_t memory_bytes;	/* memory limit for all keys and buffers */
-	uint64_t touch_bytes;	/* bytes of the heap to touch at the start */
+	uint64_t touch_bytes;	/* number of bytes of the heap to touch at the
+				 * start */
 	/* limit on the bytes of replies that a client leaves unread */
 	uint64_t output_bytes;
 	/* time after which a client that does not read is closed */

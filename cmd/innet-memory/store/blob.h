@@ -44,7 +44,8 @@ struct account_spare {
 };
 
 struct account {
-	size_t used;	/* bytes in use; account_force() can exceed `limit` */
+	size_t used;	/* number of bytes in use; account_force() can exceed
+			 * `limit` */
 	size_t limit;		/* limit of `used`, in bytes */
 	size_t most;		/* highest value of `used`, in bytes */
 	/*

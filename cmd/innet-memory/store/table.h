@@ -29,7 +29,8 @@ enum {
 struct table {
 	struct replay_buffer buf;
 	struct frames frames;
-	size_t charged;		/* bytes charged to the account for buf */
+	size_t charged;		/* number of bytes charged to the account for
+				 * buf */
 	size_t name_len;
 	char name[TABLE_NAME_MAX + 1];
 };

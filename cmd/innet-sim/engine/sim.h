@@ -250,8 +250,8 @@ struct sim_cluster {	/* the most changed fields are in the first cache
 	_Alignas(64) uint16_t id;
 	bool sent;		/* an update of the cluster was sent */
 	uint32_t packets;	/* number of packets in a vector */
-	uint32_t frame, last_frame; /* bytes of a frame; bytes of a vector's
-				     * last frame */
+	uint32_t frame, last_frame; /* length of a frame, and of a vector's last
+				     * frame, in bytes */
 	uint64_t count[SIM_COUNTS];
 	uint32_t group;		/* index of its first group in the scenario */
 	uint64_t lost[SIM_LOSSES]; /* number of lost constituents, by reason */

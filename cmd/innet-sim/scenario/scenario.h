@@ -46,14 +46,16 @@ struct scenario_switch {
 	uint64_t combine;		/* enum olaf_queue_combine */
 	double reward_threshold;	/* values below 0: no threshold */
 	uint64_t active_window_ns;
-	uint64_t merge_ns;		/* time for each merge in the queue */
+	uint64_t merge_ns;		/* time that each merge in the queue
+					 * takes */
 };
 
 struct scenario_link {
 	char from[JSON_READER_NAME_BYTES], to[JSON_READER_NAME_BYTES];
 	uint64_t rate_bps;		/* 0: no limit */
 	uint64_t back_bps;		/* WORD1: same as rate_bps */
-	uint64_t frame_ns; /* time for each frame in addition to its bits */
+	uint64_t frame_ns; /* time that each frame takes in addition to the time
+			    * of its bits */
 	uint64_t propagation_ns;
 	double loss;	/* share of frames lost, in each direction */
 	/* maximum queue length in the return direction, in frames; WORD1: no

@@ -65,7 +65,8 @@ struct scenario_training {
 					 * message; number of messages in a
 					 * vector */
 	uint64_t copy_bps;		/* 0: copies take no time */
-	uint64_t packet_ns;		/* a host's time for each packet */
+	uint64_t packet_ns;		/* time that a host needs for each
+					 * packet */
 	bool capture;	/* capture the training's links if -w is given */
 	uint64_t auth;	/* enum tag_auth; a key is used unless it is NONE */
 	uint64_t give_up_ns; /* time in ns, or one of the words auto and none */
@@ -87,7 +88,8 @@ uint32_t training_parts(const struct scenario_training *t, bool link,
 /* Return the training's name in tables, at most JSON_READER_NAME_BYTES long. */
 const char *training_name(const struct scenario_training *t);
 
-enum { TRAINING_PPO = 10005 };	/* elements of vector ppo: num_vector() */
+enum { TRAINING_PPO = 10005 };	/* number of elements of the vector `ppo`; see
+				 * num_vector() */
 
 /* Return the ToS byte of the training's segments. */
 static inline uint8_t
@@ -103,10 +105,7 @@ training_head(const struct scenario_training *t)
 	return seg_head_bytes(training_tos(t));
 }
 
-/*
- * Return the number of floats in every segment except the last.
- * training_elements() returns the number of floats in the vector.
- */
+/* Return the number of floats in every segment except the last. */
 static inline uint32_t
 training_floats(const struct scenario_training *t)
 {
@@ -127,6 +126,7 @@ training_slots(const struct scenario_training *t, bool core)
 	return n >= UINT64_MAX - 1 ? 0 : (uint32_t)n;
 }
 
+/* Return the number of floats in the vector. */
 static inline uint32_t
 training_elements(const struct scenario_training *t)
 {

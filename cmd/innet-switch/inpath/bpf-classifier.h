@@ -89,8 +89,8 @@ enum {
 };
 
 /*
- * Load the programs.  They select nothing before the first beat.  Returns 0, or
- * -1 with errno and nothing loaded.
+ * Load the programs.  They select nothing before the first beat.  Returns 0,
+ * or -1 with errno set.  After a failure, no program is loaded.
  */
 static inline int bpf_classifier_open(struct bpf_classifier *s,
     const struct bpf_classifier_rules *rules);

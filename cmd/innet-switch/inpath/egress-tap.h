@@ -126,7 +126,7 @@ egress_tap_close(struct egress_tap *d)
 /*
  * Divert the frames that leave by an interface, except those that the packet
  * socket `sender` sends (-1: none, because the back-end marks its frames
- * itself).  Returns 0, or -1 with errno and nothing open.
+ * itself).  Returns 0, or -1 with errno set.  After a failure, nothing is open.
  */
 static inline int
 egress_tap_open(struct egress_tap *d, const struct bpf_classifier *s,

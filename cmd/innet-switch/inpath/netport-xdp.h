@@ -44,8 +44,10 @@
 
 enum {
 	NETPORT_XDP_QUEUES = 64,
-	NETPORT_XDP_CHUNK = 4096, /* bytes of a chunk, which holds one frame */
-	NETPORT_XDP_GAP = 256, /* bytes before the frame: XDP_PACKET_HEADROOM */
+	NETPORT_XDP_CHUNK = 4096, /* size of a chunk, which holds one frame, in
+				   * bytes */
+	NETPORT_XDP_GAP = 256, /* number of bytes before the frame:
+				* XDP_PACKET_HEADROOM */
 	/* largest MTU of native drivers with pages of 4 kB */
 	NETPORT_XDP_MTU = 3506,
 	NETPORT_XDP_COME = 2048, /* chunks of each queue for received frames */
@@ -264,8 +266,8 @@ netport_xdp_bind_socket(int fd, const struct sockaddr_xdp *at)
 
 /*
  * Open the socket of queue k of an interface, in zero-copy mode if the driver
- * supports it.  If this fails, returns false with errno set and leaves nothing
- * open.
+ * supports it.  Returns true, or false with errno set.  After a failure, nothing
+ * is open.
  */
 static inline bool
 netport_xdp_queue_open(struct netport_xdp_queue *q, uint32_t index,
