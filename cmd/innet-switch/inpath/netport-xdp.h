@@ -266,8 +266,8 @@ netport_xdp_bind_socket(int fd, const struct sockaddr_xdp *at)
 
 /*
  * Open the socket of queue k of an interface, in zero-copy mode if the driver
- * supports it.  Returns true, or false with errno set.  After a failure, nothing
- * is open.
+ * supports it.  Returns true, or false with errno set.  After a failure,
+ * nothing is open.
  */
 static inline bool
 netport_xdp_queue_open(struct netport_xdp_queue *q, uint32_t index,
