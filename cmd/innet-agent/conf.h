@@ -23,14 +23,20 @@ struct remote {
 	const char *password_file;
 	char *password;		/* the server's password, owned; NULL: none */
 	uint64_t index, actors;	/* actor: its index from 0; number of actors */
-	/* actor: experiences in each push; environment steps between pulls */
+	/*
+	 * actor: number of experiences in each push; number of environment
+	 * steps between pulls
+	 */
 	uint64_t push, pull;
 	bool realtime;		/* actor: exchange data at real-time priority */
-	uint64_t publish;	/* learner: gradients between publications */
-	uint64_t gradients;	/* learner: maximum number; 0: no limit */
+	uint64_t publish;	/* learner: number of gradients between
+				 * publications */
+	uint64_t gradients;	/* learner: maximum number of gradients; 0: no
+				 * limit */
 	bool clear;		/* learner: first remove all keys */
 	bool prefetch;		/* learner: draw batches during lessons */
-	uint64_t batches;	/* learner: batches drawn in one exchange */
+	uint64_t batches;	/* learner: number of batches drawn in one
+				 * exchange */
 	double lo, hi;		/* learner: limits of --ratio; 0: no limit */
 	uint64_t experience_bytes;	/* pad each experience to this size */
 };

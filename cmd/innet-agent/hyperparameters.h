@@ -14,10 +14,11 @@
 struct hyperparameters {
 	uint64_t envs;		/* number of environments played in parallel */
 	uint64_t horizon;	/* number of steps of each environment between
-				 * two lessons */
-	uint64_t epochs;	/* ppo: passes over a lesson */
-	uint64_t batch;		/* samples per gradient; 0: the whole lesson */
-	uint64_t hidden;	/* neurons in each hidden layer */
+				 * lessons */
+	uint64_t epochs;	/* ppo: number of passes over a lesson */
+	uint64_t batch;		/* number of samples per gradient; 0: the whole
+				 * lesson */
+	uint64_t hidden;	/* number of neurons in each hidden layer */
 	double gamma;		/* discount factor */
 	double lambda;		/* decay of generalised advantage estimates */
 	double entropy;		/* weight of the policy's entropy */
@@ -35,8 +36,8 @@ struct hyperparameters {
 	uint64_t warmup;	/* number of environment steps before the first
 				 * lesson */
 	uint64_t nstep;		/* number of rewards in an n-step return */
-	uint64_t target;	/* number of gradients between two copies of the
-				 * weights to the target net */
+	uint64_t target;	/* number of gradients between copies to the
+				 * target net */
 	double tau;		/* share by which the target net follows at each
 				   gradient; 0: copy the weights */
 	double explore;		/* dqn: minimum chance of a random action; ddpg:

@@ -14,9 +14,10 @@
 #include "cmd/innet-plot/plot.h"
 
 enum {
-	PAGE_ROWS = 200,	/* rows in a table */
-	PAGE_CLUSTERS = 40,	/* clusters shown separately for each arm */
-	PAGE_ARMS = 24		/* curves in a picture */
+	PAGE_ROWS = 200,	/* maximum number of rows in a table */
+	PAGE_CLUSTERS = 40,	/* maximum number of clusters shown separately
+				 * for each arm */
+	PAGE_ARMS = 24		/* maximum number of curves in a picture */
 };
 
 /* The columns of the table: the columns that innet-aom and innet-sim print. */

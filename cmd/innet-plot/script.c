@@ -388,7 +388,7 @@ name_beside(FILE *f, const struct figure *fig, const struct curve *c)
 	put_name(f, c, share_reached(c, at), at);
 }
 
-/* A curve, and the position of the name at its end. */
+/* A curve, and the position of its name, which is at the end of the curve. */
 struct end {
 	const struct curve *c;
 	double x, y;

@@ -34,7 +34,7 @@ struct tally {
 	uint64_t flows;
 	uint64_t failed;		/* number of packets that could not be
 					 * sent */
-	uint64_t unreachable;		/* ICMP errors received */
+	uint64_t unreachable;		/* number of ICMP errors received */
 	uint64_t elapsed_ns;
 	struct latency late;		/* delay of each packet */
 };

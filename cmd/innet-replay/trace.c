@@ -228,7 +228,7 @@ rewind_file(struct trace *t)
 	return true;
 }
 
-/* Begin to read the datagrams of a frame that contains several of them. */
+/* Begin to read the datagrams of a frame that contains several datagrams. */
 static void
 begin_pieces(struct trace *t, const struct pcapio_packet *p,
     const struct frame *f)
@@ -242,7 +242,7 @@ begin_pieces(struct trace *t, const struct pcapio_packet *p,
 	t->pieces.left = 0;
 }
 
-/* Check the next datagram of a frame that contains several of them. */
+/* Check the next datagram of a frame that contains several datagrams. */
 static unsigned
 check_piece(struct trace *t, struct trace_packet *out)
 {
@@ -255,8 +255,8 @@ check_piece(struct trace *t, struct trace_packet *out)
 }
 
 /*
- * Check the next datagram of a frame that contains several of them, or the next
- * packet of the file.  Return 1, 0 or -1 like trace_next().
+ * Check the next datagram of a frame that contains several datagrams, or the
+ * next packet of the file.  Return 1, 0 or -1 like trace_next().
  */
 static int
 check_next(struct trace *t, struct trace_packet *out, unsigned *why)

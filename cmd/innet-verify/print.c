@@ -252,7 +252,10 @@ print_repeat(const struct spec *s)
 		    s->slots, rate);
 }
 
-/* Print each question, and each update of the run. */
+/*
+ * Print the verdict for each horizon, and each update of the run that was
+ * found.
+ */
 static void
 print_details(const struct spec *s, const struct answer *a)
 {

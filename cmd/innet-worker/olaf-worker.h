@@ -71,9 +71,10 @@ struct olaf_worker {
 					 * 0: none */
 	uint32_t other_n;		/* packet length of a model that did not
 					 * fit; 0: none */
-	uint16_t short_of;		/* slots of a queue on the path that has
-					 * fewer slots than a vector has ranges;
-					 * 0: none */
+	uint16_t short_of;		/* number of slots of a queue on the
+					 * path that has fewer slots than a
+					 * vector has ranges; 0: there is no
+					 * such queue */
 	uint64_t given;	/* value of model.taken when the last result was
 			 * given */
 	uint64_t heard_ns;		/* time when the last model came */

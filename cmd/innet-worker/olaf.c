@@ -142,9 +142,9 @@ make_model(struct olaf *w, uint32_t elements)
 }
 
 /*
- * Determine the direction of the child's gradients.  An update points up,
- * because a server adds it.  Returns false if the child and the user contradict
- * each other.
+ * Determine the direction of the child's gradients.  Updates must point up,
+ * because a server adds them to its weights.  Returns false if the child and
+ * the user contradict each other.
  */
 static bool
 find_direction(struct olaf *w)

@@ -55,7 +55,7 @@ pending_results_free(struct pending_results *h)
 	free(h->spare);
 }
 
-/* Return the number of results that wait. */
+/* Return the number of results in the queue. */
 static inline uint32_t
 pending_results_count(const struct pending_results *h)
 {

@@ -34,9 +34,9 @@ enum {
 /* The place where the next parts of the vector belong; borrowed. */
 struct udp_scatter {
 	uint8_t *body;
-	size_t bytes;	/* number of bytes of all parts that belong there */
+	size_t bytes;	/* number of bytes at `body`, for all of these parts */
 	uint32_t head_bytes;		/* length of a datagram's header */
-	uint32_t body_bytes;	/* length of each body, except the last */
+	uint32_t body_bytes;	/* length of each body, except the last one */
 };
 
 /*

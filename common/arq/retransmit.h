@@ -291,7 +291,7 @@ static inline bool retransmit_is_whole(const struct retransmit *m);
 
 /*
  * Request a Probe, because results are missing.  The Probe is delayed, because
- * these results may only be reordered.
+ * the results may be out of order instead of lost.
  */
 static inline void retransmit_want_probe(struct retransmit *m, uint64_t now_ns);
 

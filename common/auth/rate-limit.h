@@ -21,7 +21,8 @@
 
 enum {
 	RATE_LIMIT_CELLS = 4096,
-	RATE_LIMIT_ALL = 20000, RATE_LIMIT_NET = 200,	/* answers per second:
+	RATE_LIMIT_ALL = 20000, RATE_LIMIT_NET = 200,	/* maximum number of
+							 * answers per second:
 							 * in total; to one
 							 * neighbourhood */
 	RATE_LIMIT_ALL_BURST = 1000, RATE_LIMIT_NET_BURST = RATE_LIMIT_NET,

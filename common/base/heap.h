@@ -15,9 +15,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { HEAP_LINE = 64, HEAP_SKIP = 3 };	/* bytes of a cache line; number of
-					 * unused entries before the first
-					 * entry */
+enum { HEAP_LINE = 64, HEAP_SKIP = 3 };	/* number of bytes in a cache line;
+					 * number of unused entries before the
+					 * first entry */
 
 struct heap {
 	unsigned __int128 key;	/* time in ns, with the id in the low 32 bits */

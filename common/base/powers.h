@@ -62,7 +62,9 @@ powers_log(__m256d x)
 	    q);
 }
 
-/* Return e^t of four numbers with the method of logexp_pow(). */
+/*
+ * Return e^t for each of the four numbers in t, by the method of logexp_pow().
+ */
 __attribute__((target("avx2"))) static inline __m256d
 powers_exp(__m256d t)
 {

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-enum { PREFETCH_LINE = 64 };	/* bytes of a cache line */
+enum { PREFETCH_LINE = 64 };	/* number of bytes in a cache line */
 
 /* Fetch the cache line that contains *p, because it will be read. */
 static inline void

@@ -129,8 +129,8 @@ struct dlp_aggregator {
 	uint32_t done_step;
 	/* aggregates by step */
 	struct dlp_aggregator_kept kept[DLP_AGGREGATOR_KEPT];
-	uint32_t left_out;		/* workers left out of done_step, one
-					 * bit each */
+	uint32_t left_out;		/* bit set of the workers that were left
+					 * out of done_step */
 	uint64_t n[DLP_AGGREGATOR_COUNTS];
 };
 
@@ -168,7 +168,7 @@ static inline uint64_t dlp_aggregator_deadline_ns(
 static inline unsigned dlp_aggregator_run_timer(struct dlp_aggregator *j,
     uint64_t now_ns, struct dlp_aggregator_out *out);
 
-/* Return the workers whose SETUP or gradient is missing, one bit each. */
+/* Return the bit set of the workers whose SETUP or gradient is missing. */
 static inline uint32_t dlp_aggregator_missing_workers(
     const struct dlp_aggregator *j);
 

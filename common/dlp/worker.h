@@ -86,9 +86,10 @@ struct dlp_ask {
 	const int32_t *gradient;	/* borrowed; gradient of the step */
 	uint32_t elements;		/* number of elements at `gradient` */
 	uint32_t others;		/* number of elements in the session's
-					 * vectors, if ours were refused */
-	uint32_t missing;		/* missing workers according to the last
-					 * poll, one bit each */
+					 * vectors if our vectors were refused,
+					 * else 0 */
+	uint32_t missing;		/* bit set of the workers that were
+					 * missing at the last poll */
 	uint64_t out_ns;		/* time when `out` was last sent */
 	uint64_t deadline_ns;		/* time when `out` must be sent, or sent
 					 * again */

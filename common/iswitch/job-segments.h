@@ -54,7 +54,7 @@ enum job_help_result {
 static inline bool job_acts_as_server(const struct job *j);
 
 /*
- * Process segment g of member id and return the reason under which it was
+ * Process segment g of member `id` and return the reason under which it was
  * counted.  *gone is set if the member asks for a result that is no longer
  * kept.  In that case the caller must notify the member.
  */
@@ -69,7 +69,7 @@ static inline bool job_receive_result(struct job *j, const struct seg *g,
     uint64_t now_ns);
 
 /*
- * Answer a Help of member id for result g: send the result again, or ask each
+ * Answer a Help of member `id` for result g: send the result again, or ask each
  * member that has not contributed to send its segment.  The return value says
  * what the caller must do.
  */
@@ -121,8 +121,8 @@ static inline void job_ask_silent(struct job *j, uint64_t now_ns, job_ask *ask,
     void *ctx);
 
 /*
- * Ask member id for as many lost segments as its credit allows.  Returns false
- * if the vector of the member is complete.
+ * Ask member `id` for as many lost segments as its credit allows.  Returns
+ * false if the vector of the member is complete.
  */
 static inline bool job_ask_more(struct job *j, uint32_t id, job_ask *ask,
     void *ctx);
@@ -134,7 +134,7 @@ static inline bool job_ask_more(struct job *j, uint32_t id, job_ask *ask,
 static inline bool job_send_backlog(struct job *j);
 
 /*
- * Is segment i of iteration t still queued for member id?  If so, the segment
+ * Is segment i of iteration t still queued for member `id`?  If so, the segment
  * need not be sent again.
  */
 static inline bool job_answer_is_queued(const struct job *j, uint32_t id,
@@ -149,7 +149,7 @@ static inline bool job_resend_result(struct job *j, struct member *m,
 
 /*
  * Like job_resend_result(), but for an asynchronous server: p is segment i of
- * its answer of round t to member id.
+ * its answer of round t to member `id`.
  */
 static inline bool job_resend_answer(struct job *j, uint32_t id,
     const uint8_t *p, int64_t t, uint32_t i);
@@ -158,16 +158,16 @@ static inline bool job_resend_answer(struct job *j, uint32_t id,
 static inline uint32_t job_latest_slot(const struct job *j, uint32_t i);
 
 /*
- * Tell whether member `id` may continue with an asynchronous server from round
- * n.  `crc` is the checksum of its weights (0: unknown).  `id` is MEMBERS_NONE
- * for a new member.  A member may continue if its last answers are kept, or if
- * it starts from the round and the weights with which the job started.
+ * May member `id` continue with an asynchronous server from round n on?  `crc`
+ * is the checksum of its weights (0: unknown).  `id` is MEMBERS_NONE for a new
+ * member.  A member may continue if its last answers are kept, or if it starts
+ * from the round and the weights with which the job started.
  */
 static inline bool job_server_admits(struct job *j, uint32_t id, int64_t n,
     uint32_t crc);
 
 /*
- * Admit member id to an asynchronous server.  Returns false if there is no
+ * Admit member `id` to an asynchronous server.  Returns false if there is no
  * memory.
  */
 static inline bool job_enter_server(struct job *j, uint32_t id);
@@ -184,8 +184,8 @@ job_acts_as_server(const struct job *j)
 }
 
 /*
- * Post packet p, which contains segment i of an answer, to member id.  Returns
- * the outbox round in which the packet is sent.
+ * Post packet p, which contains segment i of an answer, to member `id`.
+ * Returns the outbox round in which the packet is sent.
  */
 static inline uint64_t
 job_post_answer(struct job *j, uint32_t id, const uint8_t *p, uint32_t i)
@@ -205,7 +205,7 @@ job_answer_is_queued(const struct job *j, uint32_t id, int64_t t, uint32_t i)
 	    (t == f->answer && i >= f->answered));
 }
 
-/* Queue the answer of round t for member id of an asynchronous server. */
+/* Queue the answer of round t for member `id` of an asynchronous server. */
 static inline void
 job_queue_answer(struct job *j, uint32_t id, int64_t t)
 {
@@ -220,7 +220,7 @@ job_queue_answer(struct job *j, uint32_t id, int64_t t)
 	j->has_backlog = true;
 }
 
-/* Return the next packet that is queued for member id, or NULL. */
+/* Return the next packet that is queued for member `id`, or NULL. */
 static inline const uint8_t *
 job_queued_packet(const struct job *j, uint32_t id)
 {
@@ -237,7 +237,7 @@ job_queued_packet(const struct job *j, uint32_t id)
 				 j->start, m->flow.answer, m->flow.answered);
 }
 
-/* Post the next run to member id, and return its number of segments. */
+/* Post the next run to member `id`, and return its number of segments. */
 static inline uint32_t
 job_send_run(struct job *j, uint32_t id)
 {
@@ -291,7 +291,7 @@ job_gathered_iteration(const struct job *j)
 	    j->newest;
 }
 
-/* Is segment i missing from the vector of member id for iteration t? */
+/* Is segment i missing from the vector of member `id` for iteration t? */
 static inline bool
 job_lacks_segment(const struct job *j, uint32_t id, int64_t t, uint32_t i)
 {
@@ -305,8 +305,8 @@ job_lacks_segment(const struct job *j, uint32_t id, int64_t t, uint32_t i)
 }
 
 /*
- * Has member id begun to send a vector that may still lack segments?  If so, *t
- * is set to the iteration of the vector.
+ * Has member `id` begun to send a vector that may still lack segments?  If so,
+ * *t is set to the iteration of the vector.
  */
 static inline bool
 job_has_begun_vector(const struct job *j, uint32_t id, int64_t *t)
@@ -353,8 +353,8 @@ job_set_ask_deadline(struct job *j, struct member_flow *f, uint64_t now_ns)
 }
 
 /*
- * Record the progress of member id, which is sending its vector of iteration t.
- * `new` says that a segment was added.
+ * Record the progress of member `id`, which is sending its vector of iteration
+ * t.  `new` says that a segment was added.
  */
 static inline void
 job_note_progress(struct job *j, uint32_t id, int64_t t, bool new,
@@ -534,7 +534,7 @@ job_segment_fits(struct job *j, const struct seg *g)
 	    j->sums.s.elements, j->sums.s.floats, g->index);
 }
 
-/* Add segment g of member id to slot `at`. */
+/* Add segment g of member `id` to slot `at`. */
 static inline enum job_count
 job_add_segment(struct job *j, uint32_t at, uint32_t id, const struct seg *g)
 {
@@ -559,7 +559,7 @@ job_may_begin_slot(const struct job *j, int64_t t, uint32_t i)
 	return t >= j->start && sums_may_begin(&j->sums, j->done_before, t, i);
 }
 
-/* Process a segment of member id in a synchronous job. */
+/* Process a segment of member `id` in a synchronous job. */
 static inline enum job_count
 job_add_sync(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 {
@@ -612,7 +612,7 @@ job_latest_slot(const struct job *j, uint32_t i)
 	    s[i].iteration) ? other : i;
 }
 
-/* Process a push of member id in an asynchronous job (Algorithm 1). */
+/* Process a push of member `id` in an asynchronous job (Algorithm 1). */
 static inline enum job_count
 job_add_async(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 {
@@ -656,7 +656,7 @@ job_make_answer(struct job *j, struct job_async_server_member *m)
 }
 
 /*
- * Process a push of member id to an asynchronous server, which answers each
+ * Process a push of member `id` to an asynchronous server, which answers each
  * whole vector.
  */
 static inline enum job_count
@@ -835,7 +835,7 @@ job_ask_missing(struct job *j, uint32_t at, bool all, uint64_t word,
 	}
 }
 
-/* Answer a Help of member id for answer g of an asynchronous server. */
+/* Answer a Help of member `id` for answer g of an asynchronous server. */
 static inline enum job_help_result
 job_help_answer(struct job *j, uint32_t id, const struct seg *g)
 {

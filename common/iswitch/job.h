@@ -110,7 +110,8 @@ struct job_conf {
 struct job_budget {
 	uint64_t used_bytes;
 	uint64_t limit_bytes;		/* 0: no limit */
-	uint64_t job_bytes;		/* limit of one job; 0: no limit */
+	uint64_t job_bytes;		/* memory limit of one job; 0: no
+					 * limit */
 	uint64_t lacked_bytes;		/* number of bytes by which the last
 					 * refused request exceeded the limit */
 	bool lacked_by_job;		/* the limit that was exceeded is
@@ -139,7 +140,8 @@ struct job {
 	uint16_t id;
 	uint32_t instance;		/* instance number, not 0; it changes
 					 * each time the job starts */
-	uint16_t h;			/* H as set by a SetH; 0: all members */
+	uint16_t h;			/* H as set by a SetH; 0: the number of
+					 * members */
 	bool open, halted;
 	bool parent_closed;		/* a child: the job of the parent is not
 					 * open yet */

@@ -133,10 +133,12 @@ static inline uint32_t members_find(const struct members *s, uint8_t type,
 static inline uint32_t members_assign_id(struct members *s, uint8_t type,
     uint32_t worker);
 
-/* Make member id present.  The member contributes from iteration `from` on. */
+/*
+ * Make member `id` present.  The member contributes from iteration `from` on.
+ */
 static inline void members_enter(struct members *s, uint32_t id, int64_t from);
 
-/* Make member id absent. */
+/* Make member `id` absent. */
 static inline void members_leave(struct members *s, uint32_t id);
 
 /* Compute from_max again after the `from` of a member has changed. */

@@ -385,7 +385,7 @@ iswitch_plan_memory(const void *conf, struct memory_part *part)
 	return n;
 }
 
-/* Count the filling slots to which member id has not added yet. */
+/* Count the filling slots to which member `id` has not added yet. */
 static inline uint32_t
 iswitch_count_missing(const struct job *j, uint32_t id)
 {

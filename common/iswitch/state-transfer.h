@@ -49,9 +49,9 @@ enum {
 };
 
 /*
- * How long a receiver waits for a sender, because other workers may join again.
- * The receiver waits five times as long if the switch answers that the job is
- * not open.
+ * How long after its start a receiver repeats a Fetch that is refused, because
+ * other workers may join again.  This time is five times as long if the switch
+ * answers that the job is not open.
  */
 #define TRANSFER_REFUSED_NS 2000000000u
 
@@ -437,8 +437,9 @@ state_sender_receive_fetch(struct state_sender *d,
     const struct transfer_fetch *f, uint64_t iteration, uint64_t now_ns)
 {
 	/*
-	 * If this switch or a switch above it has fewer slots than segments, no
-	 * worker can join with a state that is one iteration old.
+	 * If the switch of this worker or a switch above it has fewer slots
+	 * than segments, no worker can join with a state that is one iteration
+	 * old.
 	 */
 	if (f->snapshot == 0 && !(d->has && d->iteration >= iteration)) {
 		state_sender_free(d);

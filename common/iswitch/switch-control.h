@@ -78,7 +78,7 @@ iswitch_force_broadcast(struct job *j, const struct control *c,
 		a->status = CONTROL_NOT_READY;
 }
 
-/* Answer a Help of member id for the segment in a->seg. */
+/* Answer a Help of member `id` for the segment in a->seg. */
 static inline void
 iswitch_answer_help(struct iswitch *s, struct iswitch_job *job, uint32_t id,
     struct control_ack *a, uint64_t now_ns)
@@ -134,7 +134,7 @@ iswitch_disband_job(struct iswitch *s, struct iswitch_job *job)
 	iswitch_remove_members(s, job);
 }
 
-/* Remove member id, which has sent a Leave. */
+/* Remove member `id`, which has sent a Leave. */
 static inline void
 iswitch_leave_member(struct iswitch *s, struct iswitch_job *job, uint32_t id,
     uint64_t now_ns)

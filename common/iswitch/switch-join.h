@@ -37,7 +37,7 @@ static inline bool iswitch_receive_join(struct iswitch *s,
 static inline struct iswitch_ref *iswitch_add_implicit_member(struct iswitch *s,
     const union addr *from, const struct seg *g);
 
-/* Remove member id and release its address. */
+/* Remove member `id` and release its address. */
 static inline void iswitch_remove_member(struct iswitch *s,
     struct iswitch_job *job, uint32_t id);
 
@@ -156,8 +156,8 @@ iswitch_evict_silent(struct iswitch *s, struct iswitch_job *job,
 }
 
 /*
- * Make room for member id in the bitmaps, or for its pushes.  Returns false if
- * there is no memory.
+ * Make room for member `id` in the bitmaps, or for its pushes.  Returns false
+ * if there is no memory.
  */
 static inline bool
 iswitch_reserve_member(struct iswitch_job *job, uint32_t id, bool repairs)
@@ -288,7 +288,9 @@ iswitch_is_fresh(const struct job *j)
 	return true;
 }
 
-/* Has member id (MEMBERS_NONE: no member) added to all sums of iteration t? */
+/*
+ * Has member `id` (MEMBERS_NONE: no member) added to all sums of iteration t?
+ */
 static inline bool
 iswitch_has_given(const struct job *j, uint32_t id, int64_t t)
 {
@@ -356,7 +358,10 @@ iswitch_should_repeat(struct job *j, const struct control_join *join)
 		return false;
 	n = sums_unwrap(join->next, j->newest);
 	next = job_next_iteration(j);
-	/* a rack that repeats `next` has no slot for its first segments */
+	/*
+	 * a rack that repeats iteration `next` has no slot for the first
+	 * segments of this iteration
+	 */
 	if (n == next + 1)
 		return join->type == CONTROL_SWITCH && join->again &&
 		    job_has_dropped_results(j, next);
@@ -365,7 +370,7 @@ iswitch_should_repeat(struct job *j, const struct control_join *join)
 }
 
 /*
- * Has the rack that is member id gone back one iteration, because one of its
+ * Has the rack that is member `id` gone back one iteration, because one of its
  * workers lacks that iteration?
  */
 static inline bool
@@ -442,7 +447,7 @@ iswitch_put_group(const struct iswitch *s, struct iswitch_job *job,
 }
 
 /*
- * Put the job's values into an Ack to member id.  `id` is MEMBERS_NONE for a
+ * Put the job's values into an Ack to member `id`.  `id` is MEMBERS_NONE for a
  * worker that is refused.  `instance` says that the worker asks for the
  * instance number of the job.
  */
@@ -554,7 +559,7 @@ iswitch_note_place(const struct job *j, struct member *m,
 }
 
 /*
- * Enter member id with the address `from`, and replace an earlier process of
+ * Enter member `id` with the address `from`, and replace an earlier process of
  * the member.
  */
 static inline enum control_status

@@ -29,14 +29,14 @@
 #include "common/iswitch/switch.h"
 
 /*
- * Answer a Probe of member id.  The Probe says which results the member lacks
+ * Answer a Probe of member `id`.  The Probe says which results the member lacks
  * and how many of its segments it has sent.
  */
 static inline void iswitch_receive_probe(struct iswitch *s, struct job *j,
     uint32_t id, uint32_t xid, const struct repair_help *h);
 
 /*
- * Check whether segments before segment g of member id were lost, and send a
+ * Check whether segments before segment g of member `id` were lost, and send a
  * NACK if so.  `what` is the reason under which g was counted.
  */
 static inline void iswitch_detect_loss(struct iswitch *s, struct job *j,
@@ -228,7 +228,9 @@ iswitch_push_ask_round(struct job *j, struct repair_help *h, uint8_t *room)
 	}
 }
 
-/* Has segment i of t arrived from member id?  `t` is an iteration or a push. */
+/*
+ * Has segment i of t arrived from member `id`?  `t` is an iteration or a push.
+ */
 static inline bool
 iswitch_has_part(const void *context, uint32_t id, int64_t t, uint32_t i)
 {
@@ -264,7 +266,7 @@ iswitch_is_early_part(const void *context, uint32_t id, int64_t t, uint32_t i)
 	    !sums_may_begin(a, j->done_before, t, i);
 }
 
-/* Return a view of the segments of member id for loss detection. */
+/* Return a view of the segments of member `id` for loss detection. */
 static inline struct loss_detect_view
 iswitch_member_view(const struct job *j, uint32_t id)
 {
@@ -274,8 +276,8 @@ iswitch_member_view(const struct job *j, uint32_t id)
 }
 
 /*
- * Return the 64-bit iteration or push of member id whose number on the wire is
- * t.
+ * Return the 64-bit iteration or push of member `id` whose number on the wire
+ * is t.
  */
 static inline int64_t
 iswitch_unwrap_iteration(const struct job *j, uint32_t id, uint32_t t)
@@ -288,7 +290,7 @@ iswitch_unwrap_iteration(const struct job *j, uint32_t id, uint32_t t)
 	    g->t == LOSS_DETECT_NOTHING ? SUMS_EPOCH + t : g->t);
 }
 
-/* Send member id a NACK for its lost segments in [from, upto), if any. */
+/* Send member `id` a NACK for its lost segments in [from, upto), if any. */
 static inline void
 iswitch_send_nack(struct iswitch *s, struct job *j, uint32_t id, uint32_t from,
     uint32_t upto)
@@ -338,7 +340,7 @@ iswitch_answer_serial(const struct job *j, int64_t t, uint32_t i)
 	return (uint32_t)(t - j->start) * j->sums.s.segs + i + 1;
 }
 
-/* Return the serial number of the last result that was sent to member id. */
+/* Return the serial number of the last result that was sent to member `id`. */
 static inline uint32_t
 iswitch_last_serial(const struct job *j, uint32_t id)
 {
@@ -356,7 +358,7 @@ iswitch_last_serial(const struct job *j, uint32_t id)
 	    j->serial - (j->sums.s.segs - f->answered);
 }
 
-/* Has the switch sent member id all results of t? */
+/* Has the switch sent member `id` all results of t? */
 static inline bool
 iswitch_has_sent_all(const struct job *j, uint32_t id, int64_t t)
 {
@@ -370,8 +372,8 @@ iswitch_has_sent_all(const struct job *j, uint32_t id, int64_t t)
 }
 
 /*
- * Send member id a STATE that lists the lost segments among its first `upto`
- * segments of t.
+ * Send a STATE to member `id`.  It lists which of the first `upto` segments of
+ * iteration t were lost on the way from the member.
  */
 static inline void
 iswitch_send_state(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
@@ -423,8 +425,8 @@ iswitch_is_gone(const struct job *j, int64_t t, uint32_t i)
 }
 
 /*
- * Resend the results of t that member id requests, except those that are still
- * on their way.  Returns the number of results sent.
+ * Resend the results of t that member `id` requests, except those that are
+ * still on their way.  Returns the number of results sent.
  */
 static inline uint32_t
 iswitch_resend_results(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
@@ -556,7 +558,8 @@ iswitch_answer_probe_async(struct iswitch *s, struct job *j, uint32_t id,
 }
 
 /*
- * Does this rack lack room for the push to which the Probe of member id refers?
+ * Does this rack lack room for the push to which the Probe of member `id`
+ * refers?
  */
 static inline bool
 iswitch_lacks_room(const struct job *j, uint32_t id,

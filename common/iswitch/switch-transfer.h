@@ -46,7 +46,9 @@ static inline enum control_status iswitch_receive_fetch(struct iswitch *s,
     struct iswitch_job *job, const union addr *at, const struct control *c,
     uint64_t now_ns);
 
-/* Relay a Chunk of member id (MEMBERS_NONE: of the parent) to its receiver. */
+/*
+ * Relay a Chunk of member `id` (MEMBERS_NONE: of the parent) to its receiver.
+ */
 static inline void iswitch_receive_chunk(struct iswitch *s,
     struct iswitch_job *job, uint32_t id, const struct control *c);
 

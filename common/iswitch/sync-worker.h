@@ -117,8 +117,9 @@ struct sync_worker {
 	uint64_t n[SYNC_WORKER_COUNTS], verdicts[SYNC_WORKER_VERDICTS];
 
 	/* The values of the job. */
-	uint16_t h;			/* number of members, or largest number
-					 * of contributions seen */
+	uint16_t h;			/* H of the job, or the largest number
+					 * of contributions to a result if that
+					 * number is greater */
 	uint32_t floats, segs;		/* 0 before the first Join is
 					 * accepted */
 	uint32_t from;			/* first iteration to which we may
@@ -246,7 +247,10 @@ static inline bool sync_worker_is_waiting(const struct sync_worker *l);
  */
 static inline bool sync_worker_is_partial(const struct sync_worker *l);
 
-/* Return the number of contributions to the result of segment i of t. */
+/*
+ * Return the number of contributions to the result of segment i of the current
+ * iteration.
+ */
 static inline uint16_t sync_worker_contributions(const struct sync_worker *l,
     uint32_t i);
 

@@ -122,8 +122,8 @@ struct udpio {
 	size_t gso_bytes;		/* length of the longest datagram that a
 					 * run may contain, as far as is
 					 * known */
-	uint64_t rcvbuf_bytes, sndbuf_bytes;	/* sizes of the kernel's
-						 * buffers, including its
+	uint64_t rcvbuf_bytes, sndbuf_bytes;	/* sizes of the kernel's buffers
+						 * in bytes, including
 						 * overhead */
 	uint64_t kernel_drops;		/* number of messages that the kernel
 					 * has dropped (SO_RXQ_OVFL); a dropped

@@ -40,8 +40,9 @@ enum port_queue { PORT_FIFO, PORT_OLAF };
 #define PORT_FORGET_NS 60000000000u	/* how long a cluster's shape is kept
 					 * without updates: one minute */
 
-enum { PORT_SHAPES_MOST = 65536 };	/* maximum number of shapes for other
-					 * destinations than destination 0 */
+enum { PORT_SHAPES_MOST = 65536 };	/* maximum number of shapes for
+					 * destinations other than destination
+					 * 0 */
 
 struct port_conf {
 	enum port_queue queue;
@@ -86,7 +87,7 @@ struct port_shape {
 	uint64_t seen_ns;
 };
 
-/* The state of a port for updates. */
+/* The part of a port's state that concerns updates. */
 struct port_updates {
 	struct destinations destinations;
 	struct port_shape *shape;	/* shape of each cluster for destination

@@ -42,7 +42,8 @@ struct slot {
 	uint32_t wire_bytes;	/* length of the frame on the link */
 	uint32_t payload_at;	/* offset of the update in `bytes` */
 	uint32_t len;		/* length of the frame before truncation */
-	uint32_t tail;		/* length of counter and tag after the vector */
+	uint32_t tail;		/* length of the counter and the tag after the
+				 * vector */
 	uint32_t destination;	/* number of the destination (destinations.h) */
 	bool framed;		/* `bytes` is a whole frame, not only a
 				 * payload */
@@ -79,7 +80,8 @@ struct arrival {
 	uint32_t wire_bytes;	/* length of the frame on the link */
 	uint32_t payload_at;	/* offset of the update in `bytes` */
 	uint32_t len;		/* length of the frame before truncation */
-	uint32_t tail;		/* length of counter and tag after the vector */
+	uint32_t tail;		/* length of the counter and the tag after the
+				 * vector */
 	uint32_t destination;	/* as in struct slot; 0 if there is only one
 				 * destination */
 	bool framed, bare;	/* as in struct slot */

@@ -420,7 +420,7 @@ priorities_check_shift(struct priorities *r, size_t n, bool fit)
 	priorities_rebuild(r, priorities_guess_shift(r));
 }
 
-/* Store a priority, but not its leaf. */
+/* Store the priority of a slot, but do not set the slot's leaf in the tree. */
 static inline void
 priorities_store(struct priorities *r, size_t slot, float p)
 {

@@ -45,7 +45,7 @@ plane_add_slot_memory(const struct port_conf *cf, struct memory_part *slots)
 	slots->bytes += cf->slots * (sizeof(struct slot) + PLANE_FRAME_BYTES);
 }
 
-/* Return the memory of all slots that the settings require. */
+/* Return the amount of memory that the slots of all ports need. */
 static inline struct memory_part
 plane_sum_slot_memory(const struct ports_conf *ports)
 {

@@ -11,10 +11,10 @@
  *
  * If several rules match a host, the rule with the longest prefix applies.  A
  * port is created when it is first used.  Untrusted hosts can cause the
- * creation of any number of ports, so their memory is limited.  When the limit
- * is reached, the switch forgets an idle host and gives its port to the new
- * host.  If no host is idle, the new host gets no port.  A struct ports owns
- * its ports; ports_free() frees them.
+ * creation of any number of ports, so the memory for ports is limited.  When
+ * the limit is reached, the switch forgets an idle host and gives its port to
+ * the new host.  If no host is idle, the new host gets no port.  A struct ports
+ * owns its ports; ports_free() frees them.
  */
 #ifndef INNET_SWITCH_PORTS_H
 #define INNET_SWITCH_PORTS_H

@@ -28,7 +28,8 @@ enum {
 	UPDATE_TOS = 0x2c,	  /* DSCP 11 */
 	UPDATE_TAGGED_TOS = 0x4c, /* DSCP 19: a tail of counter and tag follows
 				   * the vector (tag.h) */
-	UPDATE_TAIL_BYTES = 16,	  /* length of counter and tag */
+	UPDATE_TAIL_BYTES = 16,	  /* length of the counter and the tag, in
+				   * bytes */
 	UPDATE_TAIL_FLOATS = 4,	  /* number of floats that the tail replaces */
 	UPDATE_PORT = 46638,
 	UPDATE_MTU_LOOPBACK = 65536,

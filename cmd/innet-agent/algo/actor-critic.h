@@ -15,7 +15,7 @@
 struct ac {
 	const struct env_kind *kind;
 	struct net actor, critic;
-	size_t params;		/* floats in the vector */
+	size_t params;		/* number of floats in the vector */
 };
 
 /*

@@ -15,7 +15,7 @@
 struct pg {
 	struct ac ac;
 	struct roll roll;
-	size_t batch;			/* rows in a minibatch */
+	size_t batch;			/* number of rows in a minibatch */
 	float *obs, *by_out, *by_value;	/* values for each minibatch row */
 	float by_log_std[ENV_DIMS_MAX];
 	size_t *order;			/* row numbers in shuffled order */

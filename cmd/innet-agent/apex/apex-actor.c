@@ -32,11 +32,11 @@ struct actor {
 	struct rows rows;	/* the n experiences to push */
 	size_t n;
 	float *priority;
-	size_t bytes;		/* bytes in an experience */
-	size_t stride;		/* size of a priority and an experience, in
-				 * bytes */
+	size_t bytes;		/* number of bytes in an experience */
+	size_t stride;		/* number of bytes in a priority and an
+				 * experience */
 	uint8_t *blob;		/* experiences, each after its priority */
-	size_t frame;		/* size of a frame, in bytes; 0: frames are not
+	size_t frame;		/* number of bytes in a frame; 0: frames are not
 				 * used */
 	struct codec_film film;	/* the frames of the experiences */
 	/* Experiences by reference: each has two frame indices and the tail. */

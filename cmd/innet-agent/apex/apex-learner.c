@@ -35,7 +35,7 @@ struct apex_learner {
 	struct report rep;
 	struct params params;	/* the parameters that actors pull */
 	struct checkpoint kept;
-	uint64_t steps[ACTORS_MAX];	/* number of steps that each actor has
+	uint64_t steps[ACTORS_MAX];	/* number of steps that each actor
 					 * reported */
 	uint64_t looked_ns;	/* time of the last read of rewards */
 	struct latency set;
@@ -407,7 +407,10 @@ prepare_servers(struct apex_learner *a)
 		   : &a->link;
 }
 
-/* Train an open learner.  Return 0, or 1 after printing a message. */
+/*
+ * Train the learner, which must be open.  Return 0, or 1 after printing a
+ * message.
+ */
 static int
 run_training(struct apex_learner *a)
 {

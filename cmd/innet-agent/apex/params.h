@@ -23,7 +23,7 @@ struct params {
 void params_open(struct params *p, const struct learner *l, size_t elements);
 void params_close(struct params *p);
 
-/* Copy the weights of l. */
+/* Copy the weights of learner `l` to p. */
 void params_set(struct params *p, const struct learner *l);
 
 /*

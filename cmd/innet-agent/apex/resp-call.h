@@ -44,7 +44,7 @@
 enum {
 	RESPCALL_BUFFER = 65536,
 	RESPCALL_SMALL = 1024,	/* longest argument that is copied, in bytes */
-	RESPCALL_IOV = 256	/* maximum pieces in one sendmsg() */
+	RESPCALL_IOV = 256	/* maximum number of pieces in one sendmsg() */
 };
 #define RESPCALL_MOST ((uint64_t)1 << 30)	/* limit of a reply, bytes */
 

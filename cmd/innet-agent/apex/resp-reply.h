@@ -23,10 +23,12 @@
 #include <string.h>
 
 enum {
-	RESPREPLY_LINE_MAX = 16384,	/* longest line with its end, in
-					 * bytes */
-	RESPREPLY_BULK_MAX = 512 << 20,	/* Redis's limit on a bulk, in bytes */
-	RESPREPLY_LEAST = 3		/* bytes in a minimal line, "+\r\n" */
+	RESPREPLY_LINE_MAX = 16384,	/* maximum number of bytes in a line,
+					 * including its end */
+	RESPREPLY_BULK_MAX = 512 << 20,	/* Redis's limit on the number of bytes
+					 * in a bulk */
+	RESPREPLY_LEAST = 3		/* number of bytes in a minimal line,
+					 * "+\r\n" */
 };
 
 enum respreply_kind {
@@ -45,9 +47,10 @@ struct respreply_in {
 	uint8_t *buf;		/* `size` bytes, borrowed */
 	size_t size;
 	size_t from, have;	/* unread bytes are buf[from ... have-1] */
-	size_t body;		/* missing bytes of a bulk's body */
-	unsigned tail;		/* missing bytes of the body's line end */
-	uint64_t due;		/* missing elements of this reply */
+	size_t body;		/* number of missing bytes of a bulk's body */
+	unsigned tail;		/* number of missing bytes of the line end after
+				 * the body */
+	uint64_t due;		/* number of missing elements of this reply */
 	uint64_t bytes;		/* bytes of this reply: received, announced */
 	uint64_t most;		/* maximum size of a reply, or UINT64_MAX */
 };

@@ -67,8 +67,8 @@ struct sampler {
 	/* The caller sets these before sampler_open(): */
 	const struct conf *cf;
 	const volatile sig_atomic_t *stop;	/* set by a signal handler */
-	size_t reserve;		/* number of bytes that servers need for other
-				 * keys */
+	size_t reserve;		/* number of bytes that the servers need for
+				 * other keys */
 
 	enum sampler_mode mode;
 	struct shard *shard;	/* array of `shards` elements, owned */
@@ -77,17 +77,19 @@ struct sampler {
 	/* A server that has too few experiences, and that server's error. */
 	struct link *idle;
 	char waiting[256];
-	size_t bytes;		/* size of an encoded experience, in bytes */
+	size_t bytes;		/* number of bytes in an encoded experience */
 	uint8_t *blob;		/* one experience and its priority; owned */
 	size_t rows;		/* number of experiences in one exchange */
 	struct batch batch[2];	/* each has room for one exchange */
 	size_t part;		/* index of the part that the learner uses */
-	struct batch dealt;	/* this part, borrowed from batch[turn] */
-	uint64_t draws;		/* batches drawn so far */
+	struct batch dealt;	/* the part that the learner uses, borrowed from
+				 * batch[turn] */
+	uint64_t draws;		/* number of batches drawn so far */
 	uint64_t limits;	/* number of replies that reported a rate
 				 * limit */
 	uint64_t bad;		/* number of experiences left out */
-	const char *why_bad;	/* reason for leaving out the last of them */
+	const char *why_bad;	/* reason why the last of these experiences was
+				 * left out */
 	struct latency exchange;	/* duration of draws */
 	struct latency fetch;	/* duration of fetches from the list */
 	struct rng rng;

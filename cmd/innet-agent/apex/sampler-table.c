@@ -82,7 +82,7 @@ experience_cost(const struct sampler *sm)
 	return sm->bytes - frame + frame / 4 + ITEM_BYTES;
 }
 
-/* The limits within which a table is created. */
+/* The memory limit and the capacity of a table that will be created. */
 struct table_size {
 	uint64_t bytes;		/* the server's memory limit; 0: no limit */
 	uint64_t capacity;	/* number of experiences */

@@ -12,7 +12,8 @@
 #include "common/net/timer.h"
 
 enum {
-	SAMPLER_FETCH_MAX = 4096,	/* maximum items per fetch of a list */
+	SAMPLER_FETCH_MAX = 4096,	/* maximum number of items per fetch of
+					 * a list */
 	PAUSE_NS = 5000000,	/* time between two attempts to draw */
 	LOOK_NS = 20000000,	/* time between two checks of the stop flag */
 	FETCH_NS = 5000000,	/* time between two reads of a list */

@@ -27,13 +27,15 @@ union env_action {
 struct env_kind {
 	const char *name;	/* name in --env */
 	const char *gym;	/* name in Gymnasium or MinAtar */
-	size_t obs;		/* floats per observation */
+	size_t obs;		/* number of floats in an observation */
 	bool whole;		/* all observations are integers, 0 to 255 */
 	size_t actions;		/* discrete: number of actions, else 0 */
-	size_t dims;		/* continuous: numbers per action, else 0 */
+	size_t dims;		/* continuous: number of floats in an action,
+				 * else 0 */
 	float low, high;	/* continuous: range of each number */
 	size_t state_bytes;	/* size of the state that functions share */
-	uint32_t limit;		/* maximum steps of an episode; 0: no limit */
+	uint32_t limit;		/* maximum number of steps in an episode; 0: no
+				 * limit */
 	double solved;		/* mean reward of 100 episodes from which the
 				   environment is solved; INFINITY: there is no
 				   agreed value */

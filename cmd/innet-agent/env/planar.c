@@ -7,8 +7,10 @@
 #include "cmd/innet-agent/env/planar.h"
 
 enum {
-	PUSHES = 180,			/* maximum iterations for velocities */
-	MOVES = 60,			/* maximum iterations for positions */
+	PUSHES = 180,			/* maximum number of iterations for
+					 * velocities */
+	MOVES = 60,			/* maximum number of iterations for
+					 * positions */
 	TOUCHES = PLANAR_BODIES * (PLANAR_CORNERS + PLANAR_POSTS),
 };
 
@@ -239,8 +241,8 @@ nearest_side(const struct planar *w, struct contact *c)
 }
 
 /*
- * Return the effective mass of the body for an impulse in the direction d at
- * the offset `arm` from the centre.
+ * Return the effective mass of body b for an impulse in the direction d at a
+ * point whose offset from the centre of b is `arm`.
  */
 static double
 inverse_mass_along(const struct planar_body *b, struct xy arm, struct xy d)

@@ -50,15 +50,17 @@ mul_add(__m256 a, __m256 b, __m256 c)
 }
 
 enum {
-	HIGH = 6, WIDE = 16,	/* number of rows and columns in a block of C */
+	HIGH = 6, WIDE = 16,	/* rows and columns in a block of C */
 	DEEP = 256,		/* number of rows of B that are packed at a
 				 * time */
-	NARROW = 4,		/* maximum columns of C for narrow() */
+	NARROW = 4,		/* maximum number of columns of C for
+				 * narrow() */
 	TALL = 16 * HIGH,	/* pack B if C has more rows than this */
 	FAR = 128,		/* pack if the stride in floats is larger */
 	BAND = 43 * HIGH,	/* number of rows of A that are packed at a
 				 * time */
-	BROAD = 4 * WIDE,	/* minimum columns of C for packing A */
+	BROAD = 4 * WIDE,	/* minimum number of columns of C for packing
+				 * A */
 };
 
 /* The parameters that are common to all blocks of a product or of its part. */

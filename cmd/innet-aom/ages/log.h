@@ -8,7 +8,10 @@
 
 #include "cmd/innet-aom/ages/ages-options.h"
 
-/* Print the summary of a run; say when ages end if that affects the result. */
+/*
+ * Print the summary of a run.  Warn if the other value of --end would change
+ * the mean age of all clusters by more than 5 %.
+ */
 void log_summary(const struct ages_options *options, const struct run *r,
     const struct run_files *files, const struct rows *rows);
 

@@ -61,7 +61,7 @@ struct source {
 	uint64_t until_ns;	/* ignore packets with later time stamps */
 	bool any;		/* there was a packet; first_ns is set */
 	uint64_t first_ns, last_ns;	/* first and last time stamp */
-	uint64_t late;		/* updates that are out of order */
+	uint64_t late;		/* number of updates that are out of order */
 	int rc;			/* 1: a capture was damaged */
 };
 

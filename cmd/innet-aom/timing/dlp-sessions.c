@@ -7,7 +7,7 @@
 #include "common/base/message.h"
 #include "common/wire/dlp.h"
 
-enum { ALIKE_MAX = 8 };		/* maximum addresses with one hash */
+enum { ALIKE_MAX = 8 };		/* maximum number of addresses with one hash */
 
 static bool
 is_aggregator(const struct sessions *s, uint16_t port)

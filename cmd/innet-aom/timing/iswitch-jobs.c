@@ -9,7 +9,7 @@
 #include "common/wire/repair.h"
 #include "common/wire/update.h"
 
-enum { ALIKE_MAX = 8 };		/* maximum addresses with one hash */
+enum { ALIKE_MAX = 8 };		/* maximum number of addresses with one hash */
 
 bool
 jobs_claim(const void *none, uint8_t tos, uint16_t sport, uint16_t dport)

@@ -45,9 +45,9 @@ struct jobs {
 	struct job **job;	/* array and its elements are owned */
 	uint32_t n, room;
 	struct hashmap job_at;	/* jobs by switch and number */
-	uint64_t unplaced;	/* segments of unknown direction */
+	uint64_t unplaced;	/* number of segments of unknown direction */
 	uint64_t bad_segment, bad_control;
-	uint64_t too_many;	/* packets beyond the limits */
+	uint64_t too_many;	/* number of packets beyond the limits */
 };
 
 /* Treat the end at `at` as a switch, whatever the captures show. */

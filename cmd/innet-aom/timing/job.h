@@ -104,7 +104,7 @@ struct job_closed {
 struct job_iteration {
 	bool open, first;	/* `first`: first iteration in the captures */
 	int64_t iteration;
-	uint32_t list;		/* first member with a part: index + 1 */
+	uint32_t list;		/* index + 1 of the first member with a part */
 	uint32_t vectors;
 	uint64_t repair_from_ns;	/* first sign of a loss; 0: none */
 	bool lost;		/* the loss is certain */
@@ -121,7 +121,7 @@ struct job {
 	uint32_t expected;	/* number of vectors per iteration; 0:
 				 * unknown */
 	uint32_t segs;		/* number of segments per vector; 0: unknown */
-	uint32_t most;		/* highest segment index seen, + 1 */
+	uint32_t most;		/* highest segment index seen, plus 1 */
 	struct job_member *member;
 	uint32_t members, room;
 	struct job_iteration it[2];	/* index: iteration & 1 */

@@ -28,21 +28,22 @@ struct packet {
 	unsigned file;		/* index of the capture */
 	uint8_t tos;		/* without the ECN bits */
 	union addr from, to;
-	uint32_t wire_bytes;	/* length of the whole frame, in bytes */
+	uint32_t wire_bytes;	/* number of bytes in the whole frame */
 	const uint8_t *payload;	/* borrowed until the next packet */
-	uint32_t bytes;		/* length of the whole payload, in bytes */
+	uint32_t bytes;		/* number of bytes in the whole payload */
 	uint32_t have;		/* number of bytes at `payload` */
 };
 
 struct packets_file {
 	struct pcapio_in in;
 	uint64_t first_ns, last_ns;	/* first and last time stamp */
-	uint64_t backwards;	/* time stamps that go backwards */
-	uint64_t regular;	/* packets of other programs */
+	uint64_t backwards;	/* number of time stamps that go backwards */
+	uint64_t regular;	/* number of packets of other programs */
 	struct hints hints;	/* hints about packets of other programs */
-	struct split pieces;	/* packets left in the frame */
+	struct split pieces;	/* the rest of the frame, which may contain more
+				 * packets */
 	struct split_count split;
-	uint32_t head_bytes;	/* header bytes of the frame */
+	uint32_t head_bytes;	/* number of header bytes in the frame */
 	bool have;		/* next is set */
 	struct packet next;
 };

@@ -42,7 +42,8 @@ struct rounds {
 	bool has_shown;
 	int64_t shown;		/* complete rounds when `push` began */
 	bool has_base;		/* with a parameter server: base is set */
-	uint64_t base;		/* vectors applied up to its last answer */
+	uint64_t base;		/* number of vectors that the server had applied
+				 * when it answered the member's last push */
 	struct rounds_part round[ROUNDS_KEPT];	/* by number % ROUNDS_KEPT */
 	bool has_round;		/* newest is set */
 	int64_t newest;

@@ -27,7 +27,7 @@ struct timing_options {
 };
 
 /*
- * Read the command line.  An option that the program does not have is misuse,
+ * Read the command line.  An option that the program does not have is an error,
  * which ends the process with status 2.
  */
 struct timing_options timing_options_parse(const char *program, int argc,

@@ -11,7 +11,8 @@
 #include "common/base/message.h"
 #include "common/wire/dlp.h"
 
-enum { BUDGET_BYTES = 256 << 20 };	/* memory limit of all segment sets */
+enum { BUDGET_BYTES = 256 << 20 };	/* memory limit for all segment sets
+					 * together */
 
 struct timing {
 	const struct timing_options *options;

@@ -123,7 +123,8 @@ kill_matching(struct client *c, const struct kill_filter *k)
 		if (!filter_matches(k, c, o))
 			continue;
 		killed++;
-		if (o == c)	/* this client gets its reply first */
+		if (o == c)	/* the client that sent the command gets the
+				 * reply before it is closed */
 			client_close_after_reply(c, DISCONNECT_KILLED);
 		else
 			client_close_now(o, DISCONNECT_KILLED);

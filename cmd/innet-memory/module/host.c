@@ -22,7 +22,10 @@ host_find_table(struct client *c, const struct resp_args *a, const char **why)
 
 	(void)a;
 	*why = NULL;
-	/* opening a key that is being removed could remove it a second time */
+	/*
+	 * a key that is being removed must not be opened, because this could
+	 * remove the key a second time
+	 */
 	if (waiters_removing())
 		return NULL;
 	key = RM_OpenKey(c->ctx, c->v[1], RM_READ);

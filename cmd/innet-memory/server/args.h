@@ -25,8 +25,8 @@ bool word_equals(const char *word, const uint8_t *p, size_t len);
 bool args_equal(const struct resp_args *a, size_t i, const char *word);
 
 /*
- * Read argument i as an integer like Redis; return false if it is not an
- * integer.
+ * Read argument i as an integer by the rules of Redis; return false if it is
+ * not an integer.
  */
 bool args_read_integer(const struct resp_args *a, size_t i, int64_t *out);
 

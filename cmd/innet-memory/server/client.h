@@ -50,7 +50,7 @@ struct client {
 	uint64_t received_ns;		/* time of the last input */
 	uint64_t progress_ns;		/* time of the last output */
 	uint64_t turn_ns;	/* srv->now_ns at the client's last turn */
-	int queued;	/* number of bytes in the kernel's queue at
+	int queued;	/* number of bytes in the kernel's send queue at
 			 * progress_ns */
 	uint64_t commands, in_bytes, errors;
 	unsigned epoll_events;		/* events that epoll watches for */
@@ -68,7 +68,8 @@ struct client {
 	 * stranger.
 	 */
 	unsigned guesses, asked;
-	uint64_t stranger_ns;		/* time when it became a stranger */
+	uint64_t stranger_ns;		/* time when the client became a
+					 * stranger */
 	/* links in the list that begins at srv->stranger_first */
 	struct client *stranger_prev, *stranger_next;
 	bool no_evict;

@@ -31,7 +31,8 @@ struct keyspace {
 	struct key *table_keys[KEYSPACE_TABLES_MAX];
 	size_t tables;
 	/*
-	 * random number, so that no client can choose names with equal hashes
+	 * random seed of the hashes, so that no client can choose names with
+	 * equal hashes
 	 */
 	uint64_t seed;
 };

@@ -49,8 +49,8 @@ void lazy_free_add_keys(struct lazy_free *r, struct account *account,
 size_t lazy_free_step(struct lazy_free *r, struct account *account, size_t n);
 
 /*
- * Free until the account has `bytes` bytes left; return false if that is
- * impossible.
+ * Free removed values until the account has `bytes` bytes left; return false if
+ * that is impossible.
  */
 bool lazy_free_make_room(struct lazy_free *r, struct account *account,
     size_t bytes);

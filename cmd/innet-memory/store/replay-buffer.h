@@ -124,7 +124,8 @@ struct replay_buffer {
 	struct sumtree ones;	/* a 1 for each item; used by other selectors */
 	size_t head;		/* next slot to fill */
 	size_t low;	/* number of items below `head`, the newest */
-	size_t used;		/* slots from this one on never had an item */
+	size_t used;		/* slots from this index on have never held an
+				 * item */
 	uint32_t newest;	/* highest generation among all slots */
 
 	void **done;		/* items that the last sample used up */

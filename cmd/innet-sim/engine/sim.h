@@ -100,8 +100,8 @@ _Static_assert(sizeof(struct sim_datagram) <= sizeof(struct update),
     "a datagram makes no packet longer");
 
 struct sim_flying {
-	uint64_t left_ns, at_ns; /* time when the last bit leaves; time when it
-				  * arrives */
+	uint64_t left_ns, at_ns; /* time when the packet's last bit leaves; time
+				  * when the packet arrives */
 	struct sim_packet p;
 };
 
@@ -199,8 +199,8 @@ struct sim_pipe_hook {
 	/* does the packet arrive now? */
 	bool (*arrives)(struct sim *, struct sim_pipe *,
 	    const struct sim_packet *);
-	void (*late)(struct sim *);	/* handle a SIM_LATE: a packet arrives
-					 * late */
+	void (*late)(struct sim *);	/* handle a SIM_LATE event: a packet
+					 * arrives late */
 };
 
 struct sim_node { /* the most used fields are in the first cache line */
@@ -250,8 +250,8 @@ struct sim_cluster {	/* the most changed fields are in the first cache
 	_Alignas(64) uint16_t id;
 	bool sent;		/* an update of the cluster was sent */
 	uint32_t packets;	/* number of packets in a vector */
-	uint32_t frame, last_frame; /* length of a frame, and of a vector's last
-				     * frame, in bytes */
+	uint32_t frame, last_frame; /* number of bytes in a frame; number of
+				     * bytes in a vector's last frame */
 	uint64_t count[SIM_COUNTS];
 	uint32_t group;		/* index of its first group in the scenario */
 	uint64_t lost[SIM_LOSSES]; /* number of lost constituents, by reason */
@@ -396,7 +396,7 @@ void sim_count_loss(struct sim *s, const struct sim_packet *p,
 void sim_receive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
     const struct sim_packet *p);
 
-/* Send a model to its workers by the routes of node n. */
+/* Send model p from node n to its workers, along the routes of the node. */
 void sim_send_model(struct sim *s, struct sim_node *n,
     const struct sim_packet *p, uint64_t ready_ns);
 

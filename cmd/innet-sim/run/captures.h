@@ -1,18 +1,18 @@
 /*
- * captures.h - write the packets that arrive at nodes or leave them to captures
+ * captures.h - write captures of the packets that nodes receive or send
  *
  * The captures are written to the folder of -w.  NAME.in.pcap has the packets
- * that arrived at the node NAME (updates, and models on their way back), with
- * the times of arrival.  NAME.out.pcap has the updates that the node sent on
- * its link, with the times when their last bit left.
+ * that arrived at the node NAME (updates, and models for workers), with the
+ * times of arrival.  NAME.out.pcap has the updates that the node sent on its
+ * link, with the times when their last bit left.
  *
  * A link with `capture` or `access_capture` has four captures.
  * LINK.up.out.pcap and LINK.up.in.pcap record the two ends of the pipe toward
  * the server.  LINK.down.out.pcap and LINK.down.in.pcap record the two ends of
- * the pipe back.  The `out` files have the packets that left, with the times
- * when their last bit left.  The `in` files have the packets that arrived, with
- * the times of arrival.  The frames are those that innet-gen would write; their
- * vectors are zeros.
+ * the pipe toward the workers.  The `out` files have the packets that left,
+ * with the times when their last bit left.  The `in` files have the packets
+ * that arrived, with the times of arrival.  The frames are those that innet-gen
+ * would write; their vectors are zeros.
  */
 #ifndef INNET_SIM_CAPTURE_H
 #define INNET_SIM_CAPTURE_H

@@ -11,7 +11,7 @@
 
 #include "cmd/innet-sim/scenario/scenario.h"
 
-/* All keys of a scenario, for --list-keys and for errors. */
+/* All keys of a scenario, for --list-keys and for error messages. */
 extern const struct json_reader_section scenario_keys;
 
 /*

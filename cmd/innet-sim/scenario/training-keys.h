@@ -68,7 +68,7 @@ struct scenario_training {
 	uint64_t packet_ns;		/* time that a host needs for each
 					 * packet */
 	bool capture;	/* capture the training's links if -w is given */
-	uint64_t auth;	/* enum tag_auth; a key is used unless it is NONE */
+	uint64_t auth;	/* enum tag_auth; NONE: no key is used */
 	uint64_t give_up_ns; /* time in ns, or one of the words auto and none */
 };
 
@@ -88,7 +88,7 @@ uint32_t training_parts(const struct scenario_training *t, bool link,
 /* Return the training's name in tables, at most JSON_READER_NAME_BYTES long. */
 const char *training_name(const struct scenario_training *t);
 
-enum { TRAINING_PPO = 10005 };	/* number of elements of the vector `ppo`; see
+enum { TRAINING_PPO = 10005 };	/* number of elements in vector ppo:
 				 * num_vector() */
 
 /* Return the ToS byte of the training's segments. */

@@ -133,7 +133,10 @@ ledger_check(struct ledger *l, uint32_t worker, const struct seg *g)
 	return l->async ? check_async(l, worker, g) : check_sync(l, g);
 }
 
-/* Check one round of a segment: it must have the next pushes of each worker. */
+/*
+ * Check one round of a segment, whose sum must consist of the next pushes of
+ * each worker.
+ */
 static const char *
 check_entry(const struct ledger *l, const struct ledger_entry *e,
     uint32_t index, const uint32_t *pushes, uint32_t *next)

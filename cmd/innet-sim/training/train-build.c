@@ -21,7 +21,8 @@
 #define GIVE_UP_NS 30000000000u	/* default of innet-worker */
 
 enum {
-	SPARE_ROUNDS = 8 /* rounds to keep in addition to the iterations */
+	SPARE_ROUNDS = 8 /* number of rounds to keep in addition to the
+			  * iterations */
 };
 
 static const struct scenario_training *

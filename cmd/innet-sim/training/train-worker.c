@@ -60,7 +60,7 @@ enter_phase(struct sim *s, struct train_worker *w, enum train_phase phase,
 	w->phase_ns = s->now_ns + span_ns;
 }
 
-/* Let the worker use a result. */
+/* Begin the time that worker w needs to apply a result. */
 static void
 use_result(struct sim *s, struct train_worker *w)
 {

@@ -115,7 +115,8 @@ struct train_switch {
 	struct sim_pipe *up;		/* pipe from a rack to the core, or from
 					 * the server */
 	struct sim_pipe **down;		/* pipes toward the workers or racks */
-	uint32_t first, n; /* first worker or rack below it; number of them */
+	uint32_t first, n; /* first worker or rack below the switch; number of
+			    * these workers or racks */
 	uint32_t members, number;	/* settings of its machine */
 	struct sim_pipe *server;	/* pipe to the server, or NULL */
 	struct sim_plane *plane;	/* owned; NULL: the switch only forwards

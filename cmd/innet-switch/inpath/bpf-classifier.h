@@ -215,7 +215,10 @@ bpf_classifier_require_beat(struct ebpf_code *c)
 	    c, ebpf_jump_if(c, EBPF_JSGT, 0, BPF_CLASSIFIER_OPEN_NS));
 }
 
-/* Emit the end: selected frames get the action, and all others pass. */
+/*
+ * Emit the end of the program: selected frames get the action, and all others
+ * pass.
+ */
 static inline void
 bpf_classifier_finish(
     struct ebpf_code *c, const struct bpf_classifier_action *way)

@@ -84,8 +84,8 @@ struct inpath_frame {
 	uint8_t hidden[INPATH_HEAD_MAX]; /* bytes that the headers of the
 					  * current datagram overwrote */
 	bool changed;
-	uint8_t passes[INPATH_RUN_MAX];	/* number of copies to forward of each
-					 * datagram */
+	uint8_t passes[INPATH_RUN_MAX];	/* number of copies of each datagram
+					 * that will be forwarded */
 };
 
 struct inpath {

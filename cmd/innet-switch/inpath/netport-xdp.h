@@ -44,10 +44,9 @@
 
 enum {
 	NETPORT_XDP_QUEUES = 64,
-	NETPORT_XDP_CHUNK = 4096, /* size of a chunk, which holds one frame, in
-				   * bytes */
-	NETPORT_XDP_GAP = 256, /* number of bytes before the frame:
-				* XDP_PACKET_HEADROOM */
+	NETPORT_XDP_CHUNK = 4096, /* number of bytes in a chunk, which holds one
+				   * frame */
+	NETPORT_XDP_GAP = 256, /* bytes before the frame: XDP_PACKET_HEADROOM */
 	/* largest MTU of native drivers with pages of 4 kB */
 	NETPORT_XDP_MTU = 3506,
 	NETPORT_XDP_COME = 2048, /* chunks of each queue for received frames */

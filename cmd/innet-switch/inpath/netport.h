@@ -107,8 +107,8 @@ struct netport {
 	uint64_t tap_drops;	/* number of drops of the tap counted so far */
 	struct netport_xdp *xdp;	/* owned by netport-xdp.h */
 	int lock;			/* locks the interface; -1: none */
-	struct egress_tap egress_tap;	/* open if regular traffic waits at this
-					 * port */
+	struct egress_tap egress_tap;	/* open if regular traffic waits in the
+					 * queue of this port */
 	bool up, forwards, isolated;
 	bool seen;	/* the port was seen in the last query of all ports */
 	struct port *port;		/* port of the plane; borrowed */
@@ -175,7 +175,7 @@ static inline bool netport_in_init(struct netport_in *in);
  */
 static inline int netport_next_batch(const struct netport_in *in, int n);
 
-/* Return room for the headers of the next frame that is queued. */
+/* Return a buffer for the headers of the next frame that is queued. */
 static inline uint8_t *netport_reserve_headers(struct netport_out *o,
     struct netport *to);
 
