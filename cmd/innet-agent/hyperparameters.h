@@ -42,7 +42,8 @@ struct hyperparameters {
 				   gradient; 0: copy the weights */
 	double explore;		/* dqn: minimum chance of a random action; ddpg:
 				   noise, as a share of an action's range */
-	uint64_t explore_steps;	/* dqn: steps until the minimum chance */
+	uint64_t explore_steps;	/* dqn: number of steps until the chance has
+				 * fallen to the minimum */
 	uint64_t twin;		/* dqn: 1: double Q (van Hasselt, 2016) */
 	uint64_t lagged;	/* ddpg: 1: train the actor with the critic from
 				   before the critic's latest gradient */

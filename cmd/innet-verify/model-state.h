@@ -16,17 +16,19 @@
 
 /* An update that can arrive. */
 struct model_update {
-	size_t c;		/* index of its cluster in the specification */
-	uint64_t k;		/* its number in the cluster, from 0 */
-	uint64_t lo_ns, hi_ns;	/* bounds of its arrival time, in ns */
+	size_t c;		/* index of the update's cluster in the
+				 * specification */
+	uint64_t k;		/* number of the update in its cluster, from
+				 * 0 */
+	uint64_t lo_ns, hi_ns;	/* bounds of the update's arrival time, in ns */
 	Z3_ast jitter;
-	Z3_ast at;		/* time of its arrival */
-	Z3_ast present;		/* it arrives before the horizon */
-	Z3_ast sent;		/* it is present and not held back */
-	Z3_ast head;		/* it opens a slot */
-	Z3_ast dropped;		/* it finds no slot */
-	Z3_ast begins, leaves;	/* start and end of its slot's transmission, if
-				 * it is a head */
+	Z3_ast at;		/* time when the update arrives */
+	Z3_ast present;		/* the update arrives before the horizon */
+	Z3_ast sent;		/* the update is present and not held back */
+	Z3_ast head;		/* the update opens a slot */
+	Z3_ast dropped;		/* the update finds no slot */
+	Z3_ast begins, leaves;	/* start and end of the transmission of the
+				 * update's slot, if the update is a head */
 	Z3_ast newest;	/* time of the cluster's last accepted arrival */
 	Z3_ast some;		/* the cluster has an accepted update */
 };

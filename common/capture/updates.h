@@ -31,7 +31,8 @@ struct updates {
 	uint64_t first_ns;	/* timestamps of the first and the last packet
 				 * of any kind; valid if in.packets > 0 */
 	uint64_t last_ns;
-	uint64_t backwards;	/* packets earlier than the previous packet */
+	uint64_t backwards;	/* number of packets earlier than the previous
+				 * packet */
 	uint64_t backwards_at;	/* number of the first of these packets */
 	uint64_t regular;	/* number of packets of other traffic */
 	uint64_t ignored[SOUNDNESS_VERDICTS];	/* packets, by verdict */

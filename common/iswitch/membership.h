@@ -142,7 +142,8 @@ struct membership {
 					   address is in status_text, is
 					   silent */
 	uint32_t xid;			/* xid of the next request */
-	uint64_t joins, ignored;	/* Joins sent; messages ignored */
+	uint64_t joins, ignored;	/* number of Joins sent; number of
+					 * messages ignored */
 	struct seg seg;			/* segment of the last MEMBERSHIP_ASKED
 					 * or MEMBERSHIP_LOST, without `vec` */
 

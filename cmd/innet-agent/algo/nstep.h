@@ -23,7 +23,8 @@ struct experience {
 };
 
 struct nstep {
-	size_t n, wide;		/* rewards in a sum; floats in an observation */
+	size_t n, wide;		/* number of rewards in a sum; number of floats
+				 * in an observation */
 	double gamma;
 	size_t first, have;	/* index of the oldest step; number of steps */
 	/* These are rings of n steps: */

@@ -75,7 +75,8 @@ struct respcall {
 	size_t pieces, room;
 	char *scratch;		/* owned */
 	size_t used, size;
-	unsigned args;		/* arguments still missing in this request */
+	unsigned args;		/* number of arguments still missing in this
+				 * request */
 	bool starved;		/* no memory was available for a request */
 	bool refused;		/* do not connect again: a reply was wrong or
 				   late, or the address is invalid */

@@ -57,8 +57,10 @@ struct run {
 	bool begun;		/* first_ns, from_ns and until_ns are set */
 	bool has_sent, has_report;
 	struct source in, in_sent;	/* closed, but their counters stay */
-	uint64_t unmatched;	/* deliveries not found among sent updates */
-	uint64_t ambiguous;	/* deliveries that match several sent updates */
+	uint64_t unmatched;	/* number of deliveries not found among sent
+				 * updates */
+	uint64_t ambiguous;	/* number of deliveries that match several sent
+				 * updates */
 	double other_end; /* mean age if ages ended by the other rule, divided
 			     by the mean age */
 	uint64_t rows;		/* number of rows read from a table of times */

@@ -36,7 +36,8 @@ struct reading {
 	const char *path;
 	uint64_t line;
 	size_t cells;		/* number of cells in the line so far */
-	size_t columns;		/* cells in the first line; 0: not read yet */
+	size_t columns;		/* number of cells in the first line; 0: not
+				 * read yet */
 	enum column column[COLUMNS_MAX];
 	uint64_t unit_ns[COLUMNS_MAX];
 	bool has[KNOWN];

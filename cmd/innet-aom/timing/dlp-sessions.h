@@ -47,7 +47,7 @@ struct sessions {
 	uint32_t workers, room;
 	struct hashmap worker_at;	/* workers by session and address */
 	uint64_t bad;		/* malformed packets */
-	uint64_t too_many;	/* packets beyond the limits */
+	uint64_t too_many;	/* number of packets beyond the limits */
 };
 
 /* Return whether a packet between these ports belongs to program dlp. */

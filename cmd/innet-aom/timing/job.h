@@ -60,7 +60,8 @@ struct job_part {
 	int64_t iteration;
 	bool open;
 	struct job_side up, down;
-	uint32_t next;		/* next member with a part: index + 1, or 0 */
+	uint32_t next;		/* index + 1 of the next member with a part, or
+				 * 0 */
 };
 
 /* The phases of a member's iteration. */
@@ -72,11 +73,14 @@ struct job_member {
 	struct job_part part[2];	/* index: iteration & 1 */
 	bool in_group;		/* gets results sent to the multicast group */
 	bool has_done;
-	int64_t done;		/* newest iteration whose result it has */
+	int64_t done;		/* newest iteration of which the member has the
+				 * result */
 	uint64_t done_ns;
 	uint64_t n[JOB_COUNTS];
-	uint64_t iterations;	/* iterations in which it sent */
-	uint64_t slowest;	/* iterations in which it was the slowest */
+	uint64_t iterations;	/* number of iterations in which the member
+				 * sent */
+	uint64_t slowest;	/* number of iterations in which the member was
+				 * the slowest */
 	struct stats_sum phase[JOB_PHASES], aggregation, staleness;
 	struct rounds *rounds;	/* rounds of an asynchronous job; owned */
 };
@@ -146,7 +150,7 @@ struct job {
 struct job_context {
 	struct bitmap_budget budget;
 	uint64_t iterations_mask;	/* bits of the number in a packet */
-	uint64_t no_room;	/* segments beyond the budget */
+	uint64_t no_room;	/* number of segments beyond the budget */
 	void (*report)(void *arg, const struct job *j,
 	    const struct job_closed *c);
 	void *arg;

@@ -14,7 +14,10 @@ extern const struct sim_kind train_switch_kind, train_server_kind;
 /* Open the machine of an aggregating node, with the defaults of the tools. */
 void train_open_machine(struct train_switch *w);
 
-/* Does node n sum, so that it can be captured? */
+/*
+ * May the packets of node n be captured?  This is possible only if the node
+ * sums gradients.
+ */
 bool train_is_captured(const struct sim_node *n);
 
 #endif
