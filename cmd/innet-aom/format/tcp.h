@@ -71,10 +71,12 @@ struct tcp {
 	struct tcp_stream *now;		/* stream of the present run */
 	struct tcp_run run;		/* unread rest of the present run */
 	uint64_t stamp_ns;		/* time stamp of the latest packet */
-	size_t ending;			/* streams that tcp_end() finished */
+	size_t ending;			/* number of streams that tcp_end()
+					 * finished */
 	uint32_t head;			/* maximum number of bytes of a message
 					 * that are kept */
-	uint64_t again;			/* segments without new bytes */
+	uint64_t again;			/* number of segments without new
+					 * bytes */
 	uint64_t holes, lost_bytes, lost_messages;
 	uint64_t given_up, too_many;	/* number of streams given up; number of
 					 * segments without a stream */
