@@ -54,7 +54,8 @@ enum ask_kind {
 
 struct ask_answer {
 	enum ask_kind kind;
-	struct control_ack ack;	/* its text is valid until the next request */
+	struct control_ack ack;	/* the text in `ack` is valid until the next
+				 * request */
 	struct seg seg;	/* for ASK_SEGMENT; valid until the next request */
 };
 

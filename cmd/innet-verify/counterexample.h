@@ -18,8 +18,10 @@ enum fate { FATE_HELD, FATE_OPENED, FATE_MERGED, FATE_DROPPED };
 
 /* An update of the schedule, and its fate. */
 struct planned_update {
-	size_t c;		/* index of its cluster in the specification */
-	uint64_t k;		/* its number in the cluster, from 0 */
+	size_t c;		/* index of the update's cluster in the
+				 * specification */
+	uint64_t k;		/* number of the update in the cluster, from
+				 * 0 */
 	uint64_t at_ns;		/* arrival */
 	bool sent;		/* not held back */
 	/* counterexample_play() sets the following fields */

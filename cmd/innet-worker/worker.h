@@ -49,7 +49,7 @@ struct worker_conf {
 	uint32_t floats;	/* number of floats in a segment; 0: the value
 				 * of the job */
 	uint32_t window;	/* number of segments in flight; 0: automatic */
-	uint32_t check;	/* check that each sum is that of this number of
+	uint32_t check;	/* check that each sum is the sum of this number of
 			 * workers; 0: do not check */
 	const struct key *key;		/* key of control messages */
 	struct key_change *key_change;	/* change of that key */

@@ -84,8 +84,8 @@ hints_count(struct hints *s, int link, const uint8_t *p, size_t caplen)
 }
 
 /*
- * Print the number of packets of kind k and their description, after the text
- * `before`.
+ * After the text `before`, print the number of packets of kind k and a
+ * description of this kind.
  */
 static inline void
 hints_print_kind(FILE *f, const struct hints_kind *k, const char *before)

@@ -36,8 +36,8 @@ enum {
 				 * segment */
 	JOB_RESENDS_EACH = 4,	/* number of repeated results that a member may
 				 * get for each new result */
-	JOB_RESEND_MS = 100	/* shortest time between repeated results beyond
-				 * that number */
+	JOB_RESEND_MS = 100	/* shortest time between repeated results after
+				 * a member has used up JOB_RESENDS_EACH */
 };
 
 /*

@@ -677,7 +677,7 @@ iswitch_retransmit_resume(struct iswitch_job *job, uint64_t now_ns)
 	    sums_unwrap(job->parent.membership.job_next, core->newest) - 1;
 
 	if (core->cf->async && begun > core->newest)
-		core->newest = begun;	/* it follows the parent */
+		core->newest = begun;	/* this job follows the parent */
 	if (!core->cf->async)
 		job_repeat_from(core, job_next_iteration(core), now_ns);
 	if (!job->parent.membership.repairs || core->cf->whole)

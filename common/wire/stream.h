@@ -237,7 +237,7 @@ stream_in_next(struct stream_in *in, struct stream_head *h,
 	*body = in->buf + in->used + STREAM_HEADER_BYTES;
 	if ((uintptr_t)*body % sizeof(float) != 0) {
 		/*
-		 * This move is needed only after a hello whose length is not a
+		 * The move is needed only after a hello whose length is not a
 		 * multiple of 4, so at most once in a session.
 		 */
 		memmove(in->buf, in->buf + in->used, left);

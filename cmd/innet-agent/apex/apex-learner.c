@@ -22,7 +22,7 @@
 enum { LOOK_NS = 50000000, ACTORS_MAX = 4096, LINE_BYTES = 128 };
 
 #define END_NS 5000000000	/* time limit for publishing the end */
-#define REWARDS_MOST "65536"	/* maximum rewards read at once */
+#define REWARDS_MOST "65536"	/* maximum number of rewards read at once */
 
 struct apex_learner {
 	const struct conf *cf;

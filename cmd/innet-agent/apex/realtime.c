@@ -24,7 +24,8 @@ set_fifo(struct realtime *before)
 	policy = before->policy & ~SCHED_RESET_ON_FORK;
 	if (policy != SCHED_OTHER && policy != SCHED_BATCH &&
 	    policy != SCHED_IDLE)
-		return 0;	/* its priority is real-time already */
+		return 0;	/* the process has a real-time priority
+				 * already */
 	return sched_setscheduler(0, SCHED_FIFO | (before->policy &
 	    SCHED_RESET_ON_FORK), &first);
 }

@@ -54,7 +54,8 @@ struct shard {
 	uint64_t connection;	/* link.opened when requests were sent */
 	size_t requests;	/* number of requests without a reply yet */
 	bool sends_priorities[2];	/* these requests contain priorities */
-	bool owes_priorities;	/* its share of the priorities is unsent */
+	bool owes_priorities;	/* this shard's share of the priorities is not
+				 * sent yet */
 };
 
 /* A batch that is requested, or partly received. */

@@ -28,8 +28,8 @@ struct session {
 
 struct session_worker {
 	uint32_t session, member;
-	bool sent;		/* it has sent a gradient */
-	uint32_t step;		/* step of its newest gradient */
+	bool sent;		/* the worker has sent a gradient */
+	uint32_t step;		/* step of the worker's newest gradient */
 	bool out;		/* sent after the step was answered */
 	bool zero;		/* the gradient is all zeros */
 	bool refused;		/* the aggregator was at another step */

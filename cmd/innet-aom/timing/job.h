@@ -163,7 +163,7 @@ struct job_segment {
 	uint16_t vectors;	/* number of vectors in its sum */
 	uint64_t stamp_ns;
 	unsigned file;
-	bool down;		/* it belongs to a result */
+	bool down;		/* the segment belongs to a result */
 };
 
 /* Initialise a job at a switch; `number` is -1 if the number is unknown. */

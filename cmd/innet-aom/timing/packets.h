@@ -59,7 +59,8 @@ struct packets {
 	struct packets_file file[PACKETS_FILES_MAX];
 	size_t n;
 	struct packets_file *given; /* the file of the packet returned last */
-	uint64_t from_ns, until_ns;	/* ignore packets outside this time */
+	uint64_t from_ns, until_ns;	/* ignore packets outside this range of
+					 * time */
 	bool relative_from, relative_until;	/* to the first packet */
 	bool begun;
 	uint64_t first_ns;

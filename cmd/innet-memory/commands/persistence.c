@@ -330,7 +330,8 @@ lock_file(struct server *srv)
 		warnx("%s: another innet-memory uses this file and has locked "
 		    "%s.lock", path, s->path);
 	else if (s->lock == -1 && errno == ENOENT)
-		warn("%s", path);	/* its directory does not exist */
+		warn("%s", path);	/* the directory of the file does not
+					 * exist */
 	else if (s->lock == -1)
 		warn("%s.lock", s->path);
 	else if (hold_file(s))

@@ -32,7 +32,7 @@ bool waiters_add(struct client *c, uint64_t timeout_ms, waiters_retry *retry);
  */
 bool waiters_removing(void);
 
-/* Answer all clients that wait for this value, because it will be removed. */
+/* Answer all clients that wait for `value`, because it will be removed. */
 void waiters_wake(const struct table_value *value);
 
 /*

@@ -18,8 +18,8 @@ struct server;
 /* Every function may be NULL. */
 struct part {
 	const char *name;		/* name of the part's section in INFO */
-	const struct command *commands;	/* its commands; the last row has no
-					 * name */
+	const struct command *commands;	/* commands of the part; the last row
+					 * has no name */
 	/*
 	 * Called at the start.  On an error, prints the reason and returns
 	 * false; the server then exits.

@@ -140,8 +140,7 @@ struct sim_pipe {
  * port does not have.
  */
 struct sim_port {
-	struct port *egress;	/* its port in sim->plane, which has the same
-				 * index */
+	struct port *egress;	/* port in sim->plane that has the same index */
 	const struct scenario_switch *cf;
 	unsigned __int128 wait_ns;	/* total time that frames waited in the
 					 * queue */

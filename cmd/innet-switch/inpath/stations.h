@@ -29,7 +29,7 @@ enum {
 /* The address of a host on an Ethernet network. */
 struct station_at {
 	uint8_t mac[6];
-	uint16_t vlan;			/* its VLAN tag; 0: none */
+	uint16_t vlan;			/* VLAN tag of the host; 0: none */
 };
 
 struct station {
