@@ -373,7 +373,9 @@ serve_sleep(struct serve *s, uint64_t end_ns)
 	n = ppoll(s->poll, s->sockets + 1 + more, &ts, s->cf->wait_mask);
 	timer_deliver_signals_now_and_then(s->cf->wait_mask, now,
 	    &s->signals_ns);
-	s->polled = n > 0 ? s->sockets + 1 : 0;
+	s->polled = n == 0 ? 0 : s->sockets + 1;
+	for (uint32_t k = 0; n == -1 && k < s->polled; k++)
+		s->poll[k].revents = POLLIN;	/* a signal hid its packets */
 	if (n <= 0)
 		return;
 	if ((s->poll[0].revents & POLLERR) != 0)
