@@ -131,7 +131,7 @@ parse_group(char *word, struct conf *cf)
 	if (cf->groups == GROUPS_MAX)
 		errx(2, "--groups: more than %d groups", GROUPS_MAX);
 	if (colon == NULL)
-		errx(2, "--groups: '%s' has no colon and interval, as in "
+		errx(2, "--groups: '%s' needs a colon and an interval, as in "
 		    "1-3:10ms",
 		    word);
 	g = &cf->group[cf->groups++];

@@ -94,8 +94,8 @@ worker_model_version(const struct worker_model *m)
 }
 
 /*
- * Take a model packet that arrived at now_ns.  Returns true if the packet fits
- * and is newer.
+ * Copy a model packet that arrived at now_ns into the model.  Returns false if
+ * its lengths differ from those of the model, or if its version is not newer.
  */
 static inline bool
 worker_model_take(struct worker_model *m, const struct update *u,

@@ -596,7 +596,7 @@ retransmit_next_run(struct retransmit *m, uint32_t most, uint32_t *first,
 
 		if (n > 0 && (i != *first + n ||
 		    (m->s[i].flags & RETRANSMIT_HERE) != 0))
-			break; /* retransmit_unsent() puts a run back */
+			break; /* only adjacent segments can be put back */
 		m->next++;
 		if ((m->s[i].flags & RETRANSMIT_HERE) != 0) {
 			m->upto++;

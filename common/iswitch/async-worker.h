@@ -391,7 +391,7 @@ async_worker_is_going(const struct async_worker *w)
 	return w->end == ASYNC_WORKER_GOING && w->in.end == MEMBERSHIP_GOING;
 }
 
-/* End the worker because of `round` of segment i. */
+/* End the worker with reason `end`; name `round` and segment `index` in it. */
 static inline void
 async_worker_end_with(struct async_worker *w, enum async_worker_end end,
     int64_t round, uint32_t index)

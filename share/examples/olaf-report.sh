@@ -198,8 +198,8 @@ four epochs with Adam, and sends the change of its weights (39,188 bytes).  The 
 this change and answers the cluster.  There is no congestion.
 
 In an iteration, each worker plays 1,024 steps.  The table shows the number of iterations until the
-mean reward of the last 20 episodes of a worker reached 200.  For a worker that did not reach a reward
-of 200, we use all 200 iterations.  Each figure is the mean over workers and seeds, with the standard
+mean reward of the last 20 episodes of a worker reached 200.  A run has 200 iterations, and a worker
+that never reached this reward counts as 200.  Each figure is the mean over workers and seeds, with the standard
 deviation in brackets.
 
 | workers | iterations to 200 | final reward | paper |

@@ -487,7 +487,7 @@ timing_add_job(struct job *all, const struct job *j)
 	for (int i = 0; i < JOB_PHASES; i++)
 		stats_sum_merge(&all->phase[i], &j->phase[i]);
 	if (!durations_merge(&all->iteration, &j->iteration))
-		err(1, "no memory for %zu times",
+		err(1, "no memory for the durations of %zu iterations",
 		    durations_kept(&j->iteration));
 	stats_sum_merge(&all->aggregation, &j->aggregation);
 	stats_sum_merge(&all->slowest_by, &j->slowest_by);
