@@ -178,7 +178,10 @@ iswitch_push_advance(struct job *j, uint64_t now_ns)
 		     j->missing_round <= j->wanted_round;
 }
 
-/* Must push k of a member wait for room in one of its first `upto` segments? */
+/*
+ * Does push k of a member have to wait until one of its first `upto` segments
+ * has room?
+ */
 static inline bool
 iswitch_push_lacks_room(const struct job *j, const struct loss_detect_view *v,
     int64_t k, uint32_t upto)

@@ -326,8 +326,8 @@ serve_send_backlog(struct serve *s)
 }
 
 /*
- * Return how long the loop may sleep at most: until the next deadline, until
- * the end, or until the source of packets must be read.
+ * Return the longest time that the loop may sleep: until the next deadline,
+ * until the end, or until the source of packets must be read.
  */
 static inline uint64_t
 serve_sleep_ns(const struct serve *s, uint64_t now_ns, uint64_t end_ns)

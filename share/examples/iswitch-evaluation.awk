@@ -96,7 +96,7 @@ function training(mode, table,    i, j, a, c, k) {
 	print "Iterations, seconds and reward are measured in runs (i), and the time of an iteration in runs (ii)."
 	print "The end-to-end time at the paper's size is the product of the iterations and this time. It is not measured."
 	if (mode == "sync")
-		print "As in the paper, the products of all carriers use the same number of iterations, namely the number with the switch."
+		print "As in the paper, we multiply by the same number of iterations for every carrier: the number with the switch."
 	print ""
 	print "| algorithm | carrier | iterations | seconds | reward | ms an iteration, paper's size | product, s | paper: iterations | ms | hours | reward |"
 	print "|---|---|---|---|---|---|---|---|---|---|---|"

@@ -149,7 +149,7 @@ compare_sights(const struct sights *by, const struct sights *other)
 }
 
 /*
- * Of the two directions between a pair of addresses, the later one is the one
+ * For each pair of addresses, the later direction is the one
  * whose smallest difference of time stamps is greater.  Over all pairs,
  * later_ns is the smallest difference in the later direction, and earlier_ns is
  * the greatest difference in the earlier direction.
