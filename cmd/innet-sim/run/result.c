@@ -181,7 +181,8 @@ void
 result_name(const struct scenario *sc, enum result_by by, size_t row,
     char *to, size_t bytes)
 {
-	const struct scenario_workers *g = &scenario_workers(sc)[row];
+	const struct scenario_workers *groups = scenario_workers(sc);
+	const struct scenario_workers *g = groups == NULL ? NULL : &groups[row];
 	uint16_t *id;
 
 	if (by == RESULT_TRAINING) {
