@@ -98,7 +98,8 @@ reward() {
 	done | awk '{ s += $1 } END { printf "%.1f", NR ? s / NR : 0 }'
 }
 
-printf 'demo: 3 clusters of 3 workers, CartPole with A2C; uplink %s, offered about four times that\n' $rate >&2
+printf 'demo: 3 clusters of 3 workers, CartPole with A2C; %s\n' \
+	"uplink $rate, offered about four times that" >&2
 for p in olaf fifo; do arm $p || exit 1; done
 
 for p in olaf fifo; do

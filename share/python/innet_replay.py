@@ -571,7 +571,7 @@ class Memory:
         return list(at), heads
 
     def shares(self, n):
-        """Return how many of n to draw from each shard, by the last sums, but no more than the shard holds."""
+        """Return how many of n to draw from each shard, by the last sums, and at most as many as it holds."""
         weigh = np.array([s.sum for s in self.shards])
         if len(weigh) == 1 or weigh.sum() == 0:
             return [n] + [0] * (len(weigh) - 1)

@@ -258,6 +258,18 @@ test_help_alone(void)
 	rigged_close(&rig_plane);
 }
 
+/* Open a switch with the racks 0 and 1 as members; *j is the Join of rack 1. */
+static void
+open_two_racks(const struct job_conf *cf, struct control_join *j)
+{
+	struct control_ack a;
+
+	rig_open(cf, 0);
+	rig_join_as(1000, *j, &a);
+	j->worker = 1;
+	rig_join_as(1001, *j, &a);
+}
+
 /* Seed 81002091: a rack goes back, and the parent no longer has the results. */
 static void
 test_rack_goes_back(void)
@@ -268,10 +280,7 @@ test_rack_goes_back(void)
 	struct control_ack a;
 
 	cf.slots = 3;
-	rig_open(&cf, 0);
-	rig_join_as(1000, j, &a);
-	j.worker = 1;
-	rig_join_as(1001, j, &a);
+	open_two_racks(&cf, &j);
 	for (uint32_t i = 0; i < SEGS; i++)
 		for (uint32_t w = 0; w < 2; w++)
 			rig_segment(w, 0, i, 4, 1);
@@ -514,10 +523,7 @@ test_rack_gives_again(void)
 	struct control_ack a;
 
 	cf.slots = 3;
-	rig_open(&cf, 0);
-	rig_join_as(1000, j, &a);
-	j.worker = 1;
-	rig_join_as(1001, j, &a);
+	open_two_racks(&cf, &j);
 	for (uint32_t i = 0; i < SEGS; i++)
 		for (uint32_t w = 0; w < 2 && i + w < SEGS; w++)
 			rig_segment(w, 2, i, 4, 1);
