@@ -75,10 +75,11 @@ changed() { [ -s "$1" ] && ! [ "$1" -ef "$2" ]; }
 	for ((i = 1; i <= n; i++)); do
 		pids="$pids $!"
 		within 60 changed ck seen
-		ln -f ck seen
 		rest 60
 		kill -KILL $!
 		wait $! || [ $? -eq 137 ]
+		# only now: a checkpoint that it saved during the rest is not one of the next agent
+		ln -f ck seen
 		[ $i -lt "$n" ] || break
 		innet-agent "$@" --steps 1G --interval 2ms --load ck --save ck 2>err 3>&- &
 		within 60 grep -q 'ck: iteration' err
