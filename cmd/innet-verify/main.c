@@ -33,7 +33,8 @@ static const struct opt opts[] = {
 	{ O_JSON, "json", NULL, "print the verdict as a JSON object" },
 	{ 'q', "quiet", NULL, "print no verdict on standard error" },
 	{ 'v', "verbose", NULL,
-	    "print how each step was decided, and the schedule" },
+	    "also print the verdict of each step, and a table of the updates "
+	    "if a run misses the objective" },
 	OPT_HELP_VERSION,
 	{ 0 }
 };
