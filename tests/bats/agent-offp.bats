@@ -20,7 +20,7 @@ same() {
 	alone --algo dqn --solve --steps 60k --seed 6
 }
 
-@test "DQN learns CartPole with one net that chooses and values, dueling" {
+@test "DQN learns CartPole with --dueling, with a single network that chooses and evaluates actions" {
 	once training
 	alone --algo dqn --double no --dueling yes --steps 40k --report r
 	jq -e '.params == 4675 and .mean100_reward > 200' r
@@ -32,13 +32,13 @@ same() {
 	alone --algo ddpg --env pendulum --solve --steps 30k --seed 3
 }
 
-@test "DDPG's policy plays greedily as well as it was trained" {
+@test "DDPG's saved policy gets a reward as high as at the end of its training" {
 	once training
 	alone --algo ddpg --env pendulum --steps 20k --save p
 	innet-agent --eval p --episodes 50 --json | jq -e '.mean_reward > -250'
 }
 
-@test "a policy of two heads plays too" {
+@test "a saved policy whose network has two heads can play" {
 	alone --algo dqn --dueling yes --hidden 32 --steps 3k --save q
 	run -0 innet-agent --eval q --episodes 3
 	[[ $output == "cartpole: mean reward "* ]]
@@ -53,7 +53,7 @@ same() {
 	run ! cmp -s <(cut -d, -f1-3 one.csv) <(cut -d, -f1-3 other.csv)
 }
 
-@test "--warmup and --horizon say how many gradients there are" {
+@test "--warmup and --horizon determine the number of gradients" {
 	alone --algo dqn --warmup 500 --horizon 10 --steps 1501 --report r
 	jq -e '.gradients == 101' r
 	alone --algo ddpg --env pendulum --warmup 1 --horizon 1 --n-step 5 \
@@ -61,7 +61,7 @@ same() {
 	jq -e '.gradients == 95' r
 }
 
-@test "a server moves the weights, and DQN learns on as if alone" {
+@test "with the weights of a server, DQN learns like an agent that trains alone" {
 	n=$(few 10000)
 	stream-echo -s innet-agent -q --algo dqn --steps $n --log child.csv
 	alone --algo dqn --steps $n --log alone.csv

@@ -41,7 +41,7 @@ ns() { awk -v ms="$1" 'BEGIN { printf "%.0f", 1e11 + ms * 1e6 }'; }
 	END
 }
 
-@test "its parts are computing, sending, waiting and receiving, member by member" {
+@test "the parts of an iteration of each member are computing, sending, waiting and receiving" {
 	{ joins 2 elements=4; two; } | sort -n | mkiswitch >two.pcap
 	aom -r two.pcap --by member --csv --columns \
 		worker,compute_ns,send_ns,wait_ns,receive_ns,aggregation_ns >out
@@ -65,7 +65,7 @@ ns() { awk -v ms="$1" 'BEGIN { printf "%.0f", 1e11 + ms * 1e6 }'; }
 		'[2,0,null,null,1250000]' ]
 }
 
-@test "the times of a simulation are those of its links' captures" {
+@test "the times of a simulation equal those that innet-aom measures in the captures of its links" {
 	jq -n '{ duration: "none", trainings: [ { name: "x", workers: 4, vector: "14640B",
 		iterations: 20, rate: "8G", compute: "1ms", compute_shape: "uniform",
 		capture: true } ] }' >s.json
@@ -79,7 +79,7 @@ ns() { awk -v ms="$1" 'BEGIN { printf "%.0f", 1e11 + ms * 1e6 }'; }
 	[ "$(jq '.retransmitted + .helps' out)" -eq 0 ]
 }
 
-@test "the steps of published programs of DLP" {
+@test "innet-aom measures the steps in captures of the published DLP programs" {
 	innet-aom -q -p dlp -r "$BATS_TEST_DIRNAME/../data/dlp-avg_agg_udp_bcast-5w.pcapng" \
 		--json --total >out 2>err
 	[ "$(jq -c '[.steps, .measured, .missing, .late]' out)" = '[100,100,0,0]' ]
@@ -126,7 +126,7 @@ simulated() {
 	files=(c/x.?.up.out.pcap c/x.?.down.in.pcap)
 }
 
-@test "a twin in Python has the same figures of simulated jobs, with losses too" {
+@test "a twin in Python computes the same figures for simulated jobs, also with losses" {
 	python
 	simulated ''
 	same iswitch "${files[@]}"
@@ -157,7 +157,7 @@ simulated() {
 		jq -e '.mean_staleness == null and .max_staleness == null'
 }
 
-@test "repair is timed from its first sign to the last result" {
+@test "the repair time runs from the first sign of a loss to the last result" {
 	python
 	simulated 'loss: "2%"'
 	same iswitch "${files[@]}"
@@ -170,7 +170,7 @@ simulated() {
 	[ "$(jq -c '[.repaired, .repair_ns]' of-all)" = '[0,null]' ]
 }
 
-@test "the twin has the same figures of DLP's published programs" {
+@test "the twin computes the same figures for the published DLP programs" {
 	python
 	for f in "$BATS_TEST_DIRNAME"/../data/dlp-*.pcapng; do same dlp "$f"; done
 	innet-gen -q --program dlp --workers 5 -c 50 --vector 99 --jitter 300us -w in.pcap
@@ -212,7 +212,7 @@ remade() {
 	END
 }
 
-@test "frames of many datagrams are taken one by one, and headers suffice" {
+@test "innet-aom measures each datagram of a joined frame, and needs only the headers" {
 	python
 	innet-gen -q --program iswitch --clusters 1 --workers 3 --vector ppo -c 4 -w in.pcap
 	innet-switch -q -p iswitch -r in.pcap -w sums.pcap
@@ -228,7 +228,7 @@ remade() {
 	diff <(jq 'del(.bytes_up)' whole) <(jq 'del(.bytes_up)' got)
 }
 
-@test "several captures of the same packets count them once" {
+@test "innet-aom counts a packet once if several captures contain it" {
 	simulated 'loss: "2%"'
 	aom -r c/x.switch.in.pcap -r c/x.switch.out.pcap --json --total >one
 	aom -r c/x.switch.in.pcap -r c/x.0.up.in.pcap -r c/x.switch.out.pcap --json --total >two
@@ -250,7 +250,7 @@ remade() {
 	run -1 innet-aom -p dlp --strict -r olaf.pcap
 }
 
-@test "--switch names the switch if no packet shows which address it has" {
+@test "--switch names the switch if no packet shows its address" {
 	# one worker, no Join, and a port that innet does not use
 	for t in 1 2 3; do
 		echo "${t}0000000 10.0.0.2:700 10.0.0.1:900 seg $t 1 0 1 1"

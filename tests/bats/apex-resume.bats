@@ -67,7 +67,7 @@ gradients() {
 	run ! cmp -s ck again
 }
 
-@test "a new learner begins with the experiences in the table; --clear empties it first" {
+@test "a new learner begins with the experiences in the table, unless --clear empties it" {
 	table
 	actors 1 --algo dqn
 	learner --algo dqn --gradients 50 --save one
@@ -83,7 +83,7 @@ gradients() {
 	[ "$(cli LLEN innet:rewards)" = 0 ]
 }
 
-@test "a table that is there gets the bounds of a new learner" {
+@test "a new learner sets the rate limits of a table that already exists" {
 	table
 	actors 1 --algo dqn
 	learner --algo dqn --gradients 1
@@ -92,7 +92,7 @@ gradients() {
 	[ "$(cli PER.INFO innet:replay | paste - - | grep -E '^(ratio_|slack)' | tr '\t\n' ' ')" = "ratio_lo 4 ratio_hi 8 slack 2000 " ]
 }
 
-@test "a table that draws otherwise, or is not what was asked for, is refused" {
+@test "the learner refuses a table with another way to draw, or with other properties" {
 	local how is or load other
 	table
 	other="innet-agent: $memory: innet:replay: the"

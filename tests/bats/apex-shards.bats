@@ -31,7 +31,7 @@ of() {
 		awk -v what="$2" '$1 == what { getline; print $1 }'
 }
 
-@test "experiences are spread over three servers, draws and priorities by them" {
+@test "actors spread experiences over three servers, and the learner draws from all by priority" {
 	local k
 	tables 3
 	actors 2 --algo dqn
@@ -49,7 +49,7 @@ of() {
 		'128 * .sample.count <= $n and $n <= 128 * (.sample.count + 2)' l.json
 }
 
-@test "one actor serves two servers, and each way to draw is good for them" {
+@test "one actor can fill two servers, for each way to draw" {
 	local how
 	for how in '' --no-prefetch '--experience 4000' '--batches 3'; do
 		tables 2
@@ -61,7 +61,7 @@ of() {
 	done
 }
 
-@test "of two tables the second is another: it is named" {
+@test "the learner names the server whose table differs from the other" {
 	local name is
 	tables 2
 	actors 1 --algo dqn
@@ -79,7 +79,7 @@ of() {
 	[[ $output == "innet-agent: $memory1: $is; "*"leave out --buffer to use it" ]]
 }
 
-@test "priorities go to the server that an experience is from" {
+@test "the learner sends a new priority to the server that holds the experience" {
 	local name
 	tables 2
 	actors 1 --algo dqn
@@ -121,15 +121,15 @@ dies() {
 }
 updated() { [ "$(of "$1" updated)" -gt 0 ]; }
 
-@test "one of two servers dies: all end, and name it" {
+@test "if one of two servers dies, all agents end and name it" {
 	dies 2
 }
 
-@test "one of three servers dies: all end, and name it" {
+@test "if one of three servers dies, all agents end and name it" {
 	dies 3
 }
 
-@test "one that comes again, with nothing, is filled and drawn from again" {
+@test "actors fill a server that restarts empty, and the learner draws from it again" {
 	tables 3
 	actors 2 -q --algo dqn
 	innet-agent -q --role learner $at --algo dqn --report l.json 2>l.err 3>&- &

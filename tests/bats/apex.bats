@@ -13,7 +13,7 @@ load apex
 	jq -es 'length == 8 and all(.pushed > 100 and .pulled > 5 and .push.count > 1)' a?.json
 }
 
-@test "the same agents learn over a plain Redis" {
+@test "the same agents learn with a plain Redis server" {
 	list
 	actors 3 --algo dqn
 	learner --algo dqn --replay per --gradients 400 --log l.csv
@@ -22,7 +22,7 @@ load apex
 	[ "$(wc -l <l.csv)" -gt 2 ]
 }
 
-@test "and over innet-memory as a plain Redis" {
+@test "the same agents learn with innet-memory used like a plain Redis server" {
 	table
 	at="--redis $memory"
 	actors 2 --algo dqn
@@ -31,7 +31,7 @@ load apex
 	jq -e '.memory == "list" and .replay == "uniform"' l.json
 }
 
-@test "DDPG's parts: 2 actors and a learner" {
+@test "DDPG in Ape-X: two actors and a learner train" {
 	table --unix "$PWD/memory"
 	at="--replay-memory $PWD/memory"
 	actors 2 --algo ddpg --env pendulum --push 20
@@ -40,7 +40,7 @@ load apex
 	jq -e '.gradients == 500 and .prefetch == false and .left_out == 0' l.json
 }
 
-@test "Breakout: double, dueling, sums of 3" {
+@test "Ape-X learns Breakout with --double, --dueling and 3-step returns" {
 	table
 	actors 2 --algo dqn --env breakout --dueling yes --n-step 3 --push 100
 	learner --algo dqn --env breakout --dueling yes --replay per --warmup 500 --gradients 40
@@ -48,7 +48,7 @@ load apex
 	jq -e '.gradients == 40 and .experience_bytes == 812 and .left_out == 0' l.json
 }
 
-@test "Breakout's frames are stored once, with interleaved actors, too" {
+@test "interleaved actors store each frame of Breakout once" {
 	table
 	actors 2 --algo dqn --env breakout --push 100
 	learner --algo dqn --env breakout --replay per --warmup 2000 --gradients 20
@@ -77,7 +77,7 @@ load apex
 }
 evicted() { [ "$(cli PER.INFO innet:replay | awk '/^evicted/ { getline; print $1 }')" -ge "$1" ]; }
 
-@test "experiences and parameters of the paper's sizes" {
+@test "experiences and parameters have the sizes of the paper" {
 	table
 	actors 1 --algo dqn --experience 213500 --vector 13MB --push 20
 	learner --algo dqn --experience 213500 --vector 13MB --warmup 100 --batch 64 --gradients 10
@@ -85,7 +85,7 @@ evicted() { [ "$(cli PER.INFO innet:replay | awk '/^evicted/ { getline; print $1
 	jq -e '.experience_bytes == 213500 and .params_bytes > 13000000 and .prefetch' l.json
 }
 
-@test "the first actor tries most, with Ape-X's chances" {
+@test "the first actor explores most, with the probabilities of Ape-X" {
 	table
 	actors 3 --algo dqn --steps 2000
 	learner --algo dqn --warmup 4100 --gradients 100	# of more than two actors
@@ -104,7 +104,7 @@ evicted() { [ "$(cli PER.INFO innet:replay | awk '/^evicted/ { getline; print $1
 	awk '/^inserted/ { getline; i = $1 } /^sampled/ { getline; s = $1 } END { exit !(i <= 2000 + s / 64) }' info
 }
 
-@test "--eval plays the weights that the learner stored" {
+@test "--eval plays with the weights that the learner stored" {
 	table
 	actors 1 --algo dqn
 	learner --algo dqn --gradients 50 --save p
@@ -115,7 +115,7 @@ evicted() { [ "$(cli PER.INFO innet:replay | awk '/^evicted/ { getline; print $1
 	innet-agent --eval q --episodes 2
 }
 
-@test "a signal is a normal end, of the learner and its actors" {
+@test "after a signal, the learner and its actors end with status 0" {
 	table
 	actors 2 --algo dqn
 	innet-agent -q --role learner $at --algo dqn --report l.json 2>l.err 3>&- &
@@ -128,13 +128,13 @@ evicted() { [ "$(cli PER.INFO innet:replay | awk '/^evicted/ { getline; print $1
 	jq -e '.role == "learner"' l.json
 }
 
-@test "an actor without a learner says so, and ends" {
+@test "an actor without a learner reports this and ends" {
 	table
 	run -1 innet-agent -q --role actor $at --algo dqn --give-up 200ms
 	[ "$output" = "innet-agent: $memory: no learner has started within 0.2 s; start innet-agent --role learner with the same servers" ]
 }
 
-@test "an actor whose learner was killed ends as well" {
+@test "an actor ends if its learner was killed" {
 	table
 	actors 1 -q --algo dqn --give-up 500ms
 	innet-agent -q --role learner $at --algo dqn 3>&- &
@@ -147,7 +147,7 @@ evicted() { [ "$(cli PER.INFO innet:replay | awk '/^evicted/ { getline; print $1
 	[ "$(cat a0.err)" = "innet-agent: $memory: no new parameters for 0.5 s; the learner has ended or is not reachable" ]
 }
 
-@test "without actors a learner says what it waits for" {
+@test "a learner without actors names what it waits for" {
 	table
 	run -1 learner -q --algo dqn --give-up 200ms
 	[ "$output" = "innet-agent: $memory: no experiences to learn from for 0.2 s: the memory has 0 experiences and needs 1000" ]
@@ -190,7 +190,7 @@ class_of() {
 	return 1
 }
 
-@test "--realtime: an exchange is of class fifo, and play is not" {
+@test "--realtime uses the class fifo for an exchange, and not for play" {
 	chrt --fifo 1 true 2>/dev/null || skip 'class fifo is not allowed here'
 	table
 	actors 1 -q --algo dqn --realtime
@@ -206,7 +206,7 @@ class_of() {
 	class_of $works SCHED_OTHER
 }
 
-@test "--realtime where it is not allowed" {
+@test "--realtime fails with a message if it is not allowed" {
 	local drop='setpriv --bounding-set=-sys_nice --inh-caps=-sys_nice'
 	command -v setpriv >/dev/null || skip 'no setpriv'
 	[ "$(id -u)" -eq 0 ] || drop=''
@@ -249,7 +249,7 @@ learns() {
 	done
 }
 
-@test "no room for parameters at the start, and none in time" {
+@test "the learner waits until its parameters fit into the server, and ends if they do not fit in time" {
 	table --memory 1MiB
 	head -c 1040000 /dev/zero >filler
 	cli -x SET filler <filler
@@ -298,7 +298,7 @@ hostile() {
 	at="--replay-memory 127.0.0.1:$(cat hostile.port)"
 }
 
-@test "a server that answers without end, fast or slowly: a line says to what" {
+@test "an agent names its request if a server's reply never ends, fast or slow" {
 	local who begin more why size most=67108864
 	declare -A clear=([learner]=--clear [actor]=)
 	innet-agent -q --alone --algo dqn --steps 10 --save p
@@ -332,7 +332,7 @@ locked() {
 	done
 }
 
-@test "--password-file gives innet-memory's password; without it the agent explains the error" {
+@test "--password-file authenticates with innet-memory; without it the agent explains the error" {
 	printf 'se cret\r\nmore\n' >right
 	table --password-file right
 	locked
@@ -342,13 +342,13 @@ locked() {
 	[ "$output" = "innet-agent: --password-file needs --role actor or --role learner" ]
 }
 
-@test "--password-file: a plain Redis's" {
+@test "--password-file authenticates with a plain Redis server" {
 	echo 'se cret' >right
 	list --requirepass 'se cret'
 	locked
 }
 
-@test "actors and learner connect again to a server that returns" {
+@test "actors and the learner connect again to a server that restarts" {
 	n=$(few 4000)
 	list
 	actors 2 --algo dqn
@@ -361,7 +361,7 @@ locked() {
 	jq -e ".gradients == $n" l.json
 }
 
-@test "the learner skips and counts elements that are no experience" {
+@test "the learner skips and counts elements that are not experiences" {
 	list
 	learner -q --algo dqn --warmup 200 --batch 8 --gradients 20 2>l.err 3>&- &
 	lrn=$! pids="$pids $!"
@@ -375,7 +375,7 @@ locked() {
 	ended
 }
 
-@test "parameters of another agent are refused" {
+@test "an agent refuses the parameters of another kind of agent" {
 	table
 	innet-agent -q --role learner $at --algo dqn --give-up 3s 2>l.err 3>&- &
 	pids="$pids $!"
@@ -385,7 +385,7 @@ locked() {
 	[[ $output == *"innet:params: parameters of another "* ]]
 }
 
-@test "apex.sh: every table, of short runs" {
+@test "apex.sh produces every table from short runs" {
 	once
 	"$share/examples/apex.sh" -o out --quick --turns 2 --only latency,rate 2>err 3>&- ||
 		{ cat err; false; }
@@ -407,7 +407,7 @@ locked() {
 	[ "$output" = "apex: --give-way 'x' is none of fifo, idle, nice" ]
 }
 
-@test "apex.sh over shaped links: 10 ms more each way are seen in every latency" {
+@test "apex.sh over shaped links: 10 ms more in each direction appear in every latency" {
 	once
 	REPLAY=memory "$share/examples/apex.sh" -o out --quick --only network 2>err 3>&- ||
 		{ cat err; false; }
@@ -443,7 +443,7 @@ locked() {
 	[[ $output == *"nonsense:x: not HOST:PORT"* ]]
 }
 
-@test "--batches: an exchange draws several, and each experience has its own priority" {
+@test "--batches: one exchange draws several batches, and each experience gets its own priority" {
 	local how
 	table
 	actors 1 --algo dqn --steps 1100	# so that each is drawn at first
@@ -472,7 +472,7 @@ locked() {
 	[ "$tables" -gt 1000 ]
 }
 
-@test "a part of Ape-X learns by what remembers, unless told" {
+@test "the default algorithm of a role in Ape-X uses a replay memory" {
 	serve memory innet-memory -q
 	for env in cartpole pendulum; do
 		innet-agent -q --role actor --env $env --replay-memory "$memory" --give-up 200ms 2>err || true

@@ -31,7 +31,7 @@ agree() {
 
 sum() { tail -qn 1 w?.json | jq -s "map($1) | add"; }
 
-@test "async: workers hold the same weights at each round, though 1 % is lost" {
+@test "async: workers have the same weights after each round, even if 1 % of packets is lost" {
 	serve at innet-switch -q -p iswitch --async -H 4 --impair loss=1%,dup=1%,reorder=1%
 	for n in 0 1 2 3; do
 		worker $n --synthetic 40kB --interval 4ms -c 300 --every 1 --impair loss=1%,dup=1%,reorder=1%
@@ -107,7 +107,7 @@ counted() { innet-ctl "$at" --job 1 stats --json | jq -e ".counters.$1 == $2"; }
 		jq -e '.deaf_ns > 2e9 and .jobs["1"].counters.evicted == 0'
 }
 
-@test "async: a pace holds a vector back, and the last gradient is sent all the same" {
+@test "async: --pace holds a vector back, but the worker still sends its last gradient" {
 	serve at innet-switch -q -p iswitch --async -H 1
 	SECONDS=0
 	worker 0 --pace 4M --synthetic 100kB --interval 1ms -c 5
@@ -133,7 +133,7 @@ counted() { innet-ctl "$at" --job 1 stats --json | jq -e ".counters.$1 == $2"; }
 	tail -n 1 w0.json | jq -e '.joins >= 2 and .rounds > 0'
 }
 
-@test "async: the switch refuses a worker with other initial weights, and one without its key" {
+@test "async: the switch refuses a worker with other initial weights or without the key" {
 	serve at innet-switch -q -p iswitch --async -H 2
 	worker 0 --synthetic 36620B --interval 10ms
 	for _ in $(seq 300); do innet-ctl "$at" members 2>&1 | grep -q worker && break; sleep 0.02; done
@@ -159,7 +159,7 @@ counted() { innet-ctl "$at" --job 1 stats --json | jq -e ".counters.$1 == $2"; }
 	finish at
 }
 
-@test "async: four agents learn CartPole with S = 3, and agree to the end" {
+@test "async: four agents learn CartPole with S = 3 and end with the same weights" {
 	once training
 	serve at innet-switch -q -p iswitch --async -H 4
 	for n in 0 1 2 3; do
@@ -174,7 +174,7 @@ counted() { innet-ctl "$at" --job 1 stats --json | jq -e ".counters.$1 == $2"; }
 	done
 }
 
-@test "ps --async: each is answered alone, and told what the others did" {
+@test "ps --async: the server answers each worker separately, with the updates of the others" {
 	serve at innet-ps --json -p iswitch --async -H 3
 	for n in 0 1 2; do
 		worker $n --synthetic 40kB --interval 4ms -c 100
@@ -186,7 +186,7 @@ counted() { innet-ctl "$at" --job 1 stats --json | jq -e ".counters.$1 == $2"; }
 	tail -qn 1 w?.json | jq -es 'all(.rounds > 50)'
 }
 
-@test "ps --async: Help finds an answer that was lost" {
+@test "ps --async: Help retrieves an answer that was lost" {
 	serve at innet-ps -q -p iswitch --async -H 1 --json
 	worker 0 --synthetic 4kB --interval 3ms -c 500
 	workers_end
@@ -194,7 +194,7 @@ counted() { innet-ctl "$at" --job 1 stats --json | jq -e ".counters.$1 == $2"; }
 	[ "$(tail -n 1 w0.json | jq .rounds)" -ge 490 ]
 }
 
-@test "ps -p iswitch: the sums of whole vectors are right, though 1 % is lost" {
+@test "ps -p iswitch: sums of whole vectors are correct, even if 1 % of packets is lost" {
 	serve at innet-ps --json -p iswitch -H 3
 	workers=''
 	for n in 0 1 2; do

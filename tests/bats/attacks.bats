@@ -28,7 +28,7 @@ quiet() {
 	[ "$(jq -s 'map(.packets) | add' one.json two.json)" -lt "$1" ]
 }
 
-@test "one forged CONFIGURE starts nothing between two aggregators of DLP" {
+@test "one forged CONFIGURE starts no packet exchange between two DLP aggregators" {
 	forging
 	serve one innet-switch -q -p dlp --report one.json
 	serve two innet-switch -q -p dlp --report two.json
@@ -36,7 +36,7 @@ quiet() {
 	quiet 60
 }
 
-@test "two aggregators of DLP, each enrolled in the other by forged SETUPs: it ends" {
+@test "a packet exchange between two DLP aggregators that forged SETUPs enrolled in each other ends" {
 	forging
 	serve one innet-switch -q -p dlp --report one.json
 	serve two innet-switch -q -p dlp --report two.json
@@ -48,7 +48,7 @@ quiet() {
 	quiet 100
 }
 
-@test "one forged poll starts nothing between an aggregator and a server of DLP" {
+@test "one forged poll starts no packet exchange between a DLP aggregator and a server" {
 	forging
 	serve sw innet-switch -q -p dlp --report sw.json
 	serve ps innet-ps -q -p dlp --report ps.json
@@ -60,7 +60,7 @@ quiet() {
 	[ "$(jq -s 'map(.packets) | add' sw.json ps.json)" -lt 40 ]
 }
 
-@test "an aggregator of DLP does not answer answers, nor a SETUP with parameters" {
+@test "a DLP aggregator does not answer answers, or a SETUP with parameters" {
 	serve sw innet-switch -q -p dlp --report sw.json
 	for state in 0 3 4 7 8 9; do
 		[ "$(stranger "$sw" dlp $state)" = "0 0" ]
@@ -79,13 +79,13 @@ quiet() {
 	jq -e '.no_request == 5 and .answers == 1' sw.json
 }
 
-@test "more Joins and Leaves than there are ids, and still there is room" {
+@test "a switch accepts new members after more Joins and Leaves than there are ids" {
 	serve sw innet-switch -q -p iswitch -H 2
 	[ "$(stranger "$sw" join 1 4300 10 leave)" = "4300 " ]
 	innet-ctl "$sw" join --vector 10 --worker 9999
 }
 
-@test "without a key one forged packet causes at most 64 models to the address that it names" {
+@test "without a key, one forged packet makes the server send at most 64 models to the forged address" {
 	beside "--upstream 10.98.0.2:9 --rate 20Mbit" >out <<-'E'
 		innet-ps -q --insecure --listen 10.98.0.2:9 & ps=$!
 		for w in 1 2; do
@@ -106,7 +106,7 @@ quiet() {
 	[ "$models" -ge 150 ]
 }
 
-@test "one update after 200 forged routes: an address gets one model, a host 64 at most" {
+@test "after 200 forged routes, an update triggers one model for an address and at most 64 for a host" {
 	beside "--upstream 10.98.0.2:9" >out <<-'E'
 		innet-ps -q --insecure --listen 10.98.0.2:9 --port-file port2 & ps=$!
 		until [ -s port2 ]; do sleep 0.02; done
@@ -138,7 +138,7 @@ quiet() {
 	jq -e '.jobs["1"].counters | .help >= 900 and .withheld + .help_resent == .help' ps.json
 }
 
-@test "a Fetch of a stranger makes neither a job nor a socket" {
+@test "a stranger's Fetch creates neither a job nor a socket" {
 	beside "-p iswitch --parent 10.98.0.2:9999" >out <<-'E'
 		innet-switch -q --insecure -p iswitch --listen 10.98.0.2:9999 & core=$!
 		rss() { awk '/VmRSS/ { print $2 }' /proc/$pid/status; }
@@ -158,7 +158,7 @@ quiet() {
 	jq -e '(.jobs // {}) == {}' r.json
 }
 
-@test "a stranger cannot halt a job with Fetch, nor get the state of a worker" {
+@test "a stranger cannot halt a job with Fetch, or get the state of a worker" {
 	beside "-p iswitch" >out <<-'E'
 		for w in 0 1; do
 			innet-worker -q -p iswitch --worker $w --switch $to --synthetic 4kB --interval 1ms --duration 60s & workers="$workers $!"
@@ -174,23 +174,23 @@ quiet() {
 	jq -e '.jobs["1"] | .counters.fetches == 0 and .counters.chunks == 0 and .counters.halted == 0' r.json
 }
 
-@test "number 5: strangers of innet-memory keep no places or memory, and cannot guess for long" {
+@test "number 5: strangers cannot occupy places or memory of innet-memory, or guess passwords for long" {
 	python socket
 	"$py" -B "$tests/twins/memory_faults.py" strangers
 	"$py" -B "$tests/twins/memory_faults.py" guesses
 }
 
-@test "number 6: PUT and OPTIONS of HTTP without Host do not let a SET through" {
+@test "number 6: PUT and OPTIONS of HTTP without Host cannot execute a SET" {
 	python socket
 	"$py" -B "$tests/twins/memory_faults.py" browser
 }
 
-@test "number 7: RESTORE keeps to maxmemory, and a short payload takes little memory" {
+@test "number 7: RESTORE obeys maxmemory, and a short payload takes little memory" {
 	setup_module
 	"$py" -B "$tests/twins/memory_module.py" restore
 }
 
-@test "a second innet-ps with the same --save ends, also by a link; after kill -9 the next one starts" {
+@test "a second innet-ps with the same --save ends, also through a link; after kill -9 the next one starts" {
 	serve ps innet-ps -q --save w.ps
 
 	touch w.ps
@@ -244,7 +244,7 @@ send_to() {
 	sed -i 1d values
 }
 
-@test "number 3: nor does a switch in the path, and the filter repeats its decisions" {
+@test "number 3: a switch in the path never merges updates to several servers or VLANs, and the filter agrees" {
 	rack
 	mkdir taps
 	in_path --port-rate server=100kbit --taps taps --report switch.json
@@ -263,7 +263,7 @@ send_to() {
 	jq -e '.totals.aggregated.packets > 100' switch.json
 }
 
-@test "number 3: two trainings with the same cluster behind one port, of different sizes, do not meet" {
+@test "number 3: a switch keeps two trainings with the same cluster behind one port apart" {
 	rack
 	(umask 077; printf 'sixteen bytes and more' >key)
 	for key in '' key; do
@@ -290,7 +290,7 @@ send_to() {
 	done
 }
 
-@test "number 4: --user with --bridge: another user, three capabilities, no new privileges, and Landlock" {
+@test "number 4: --user with --bridge uses another user, three capabilities, no new privileges, and Landlock" {
 	rack
 	[ "$(id -u)" -eq 0 ] || skip "only root can be another"
 	chmod 777 .
@@ -335,7 +335,7 @@ send_to() {
 	done
 }
 
-@test "number 4: a switch in the path runs with the capabilities of its unit alone" {
+@test "number 4: a switch in the path runs with only the capabilities of its unit" {
 	rack
 	[ "$(id -u)" -eq 0 ] || skip "only root can be another"
 	chmod 777 .

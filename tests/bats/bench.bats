@@ -14,7 +14,7 @@ rows() {
 # ran BENCH...: run these benches and print their output without comments
 ran() { BENCH=$* bash run.sh | grep -v '^#'; }
 
-@test "BENCH names rows, one or several; without it all run" {
+@test "BENCH selects one or more rows; without it, all rows run" {
 	rows p1-sync p10-sim p3-olaf t1-nets
 	[ "$(ran P1)" = 'p1 ran' ]
 	[ "$(ran P3 p1)" = $'p3 ran\np1 ran' ]
@@ -22,14 +22,14 @@ ran() { BENCH=$* bash run.sh | grep -v '^#'; }
 	[ "$(ran | sort | paste -sd' ')" = 'p1 ran p10 ran p3 ran t1 ran' ]
 }
 
-@test "a row that is none is named, and none runs" {
+@test "BENCH with an unknown row names it and runs no row" {
 	rows p1-sync p3-olaf
 	run -2 --separate-stderr env BENCH='P1 P4' bash run.sh
 	[ -z "$output" ]
 	[ "$stderr" = "run.sh: no bench P4" ]
 }
 
-@test "the end says how many rows are ok, short and skipped, and which" {
+@test "the last lines give the rows that are ok, short and skipped" {
 	rows p1-sync p3-olaf
 	echo 'echo P1 sync ratio 2 bar 1 short; echo P1 size ratio 1 bar 1 ok' >p1-sync.sh
 	echo 'echo P3 olaf skipped: no tcpdump' >p3-olaf.sh
@@ -39,7 +39,7 @@ ran() { BENCH=$* bash run.sh | grep -v '^#'; }
 		'#   P1 sync ratio 2 bar 1 short' '#   P3 olaf skipped: no tcpdump')
 }
 
-@test "only a bench that fails to run is the status of all, and is named" {
+@test "run.sh runs all benches, names one that cannot run, and exits with status 1" {
 	rows p1-sync p3-olaf
 	echo 'exit 1' >p1-sync.sh
 	run -1 bash run.sh
@@ -47,7 +47,7 @@ ran() { BENCH=$* bash run.sh | grep -v '^#'; }
 	[ "${lines[-1]}" = '#   p1-sync.sh failed' ]
 }
 
-@test "RESULTS has what was printed, of all rows alone, with commit and date" {
+@test "RESULTS contains the output of all rows and nothing else, with commit and date" {
 	rows p1-sync p3-olaf
 	RESULTS=all bash run.sh >printed
 	cmp all printed
@@ -58,7 +58,7 @@ ran() { BENCH=$* bash run.sh | grep -v '^#'; }
 
 # Each line has a row, the tools that are installed, the missing tool, and the
 # text that says how to get it.
-@test "a row whose peer is missing says what to install" {
+@test "a row without its comparison program names the package to install" {
 	ln -s "$(command -v bash)" "$(command -v dirname)" "$(command -v grep)" .
 	while IFS='|' read -r row here missing get; do
 		rm -rf build

@@ -25,7 +25,7 @@ finish() {
 	jq -e '.applied == 2 and .updates_repeated == 100' ps.out
 }
 
-@test "the server accepts the updates of a restarted worker, which counts from the beginning" {
+@test "the server accepts updates of a restarted worker, which numbers them from 1 again" {
 	serve ps innet-ps --json
 	for start in 1000 2000; do	# the weights of the first again count nothing
 		stranger "$ps" olaf 3 1 7 0 0 0 stamp=$start >/dev/null
@@ -39,7 +39,7 @@ finish() {
 	jq -e '.applied == 6 and .updates_repeated == 1' ps.out
 }
 
-@test "40 bytes to an idle cluster do not make honest updates mismatched" {
+@test "an update of 40 bytes to an idle cluster does not cause a mismatch of genuine updates" {
 	serve ps innet-ps -q
 	serve switch innet-switch -q --upstream "$ps" --report r.json
 	stranger "$switch" olaf 1 1 9 1 1 1 >/dev/null
@@ -52,7 +52,7 @@ finish() {
 	jq -e '.ignored.mismatched == 1 and .totals.arrived.packets == 11' r.json
 }
 
-@test "--elements says how long vectors are: a stranger's are not heard" {
+@test "with --elements, the server and the switch ignore vectors of another length" {
 	serve ps innet-ps --json --elements 3
 	serve switch innet-switch -q --upstream "$ps" --elements 3 --report r.json
 	[ "$(stranger "$ps" olaf 3 1 9 0 1)" = "0 0" ]
@@ -85,7 +85,7 @@ finish() {
 	jq -e '.weights > 0' ps.out
 }
 
-@test "beyond loopback a key is needed, or --insecure" {
+@test "a switch or server that listens beyond loopback needs a key or --insecure" {
 	(umask 077; echo 'sixteen bytes or more' >key)
 	for tool in "innet-switch -p iswitch" "innet-switch --upstream 192.0.2.9" innet-ps; do
 		for at in 192.0.2.1 '[2001:db8::1]' 0.0.0.0; do
@@ -105,7 +105,7 @@ finish() {
 	[ "${stderr_lines[0]}" = "innet-switch: --insecure needs a live switch (--listen)" ]
 }
 
-@test "a live tool cannot open more files or start programs, and runs as the --user" {
+@test "a live tool cannot open more files or start programs, and runs as --user" {
 	serve switch innet-switch -q -p iswitch --report r.json
 	grep -qx $'NoNewPrivs:\t1' /proc/$switch_pid/status
 	finish switch
@@ -122,7 +122,7 @@ finish() {
 	done
 }
 
-@test "each unit is rated at most 1.5 by systemd-analyze security, that of the path 2.6" {
+@test "systemd-analyze security rates each unit at most 1.5, and the unit in the path 2.6" {
 	command -v systemd-analyze >/dev/null || skip "no systemd-analyze"
 	for unit in "$share"/systemd/*.service; do
 		most=1.5
@@ -164,7 +164,7 @@ start() {
 	at=127.0.0.1:$(<"innet-$name/port")
 }
 
-@test "each unit's command runs without rights, and calls nothing that its filter forbids" {
+@test "the command of each unit runs without privileges, and makes no system call that its filter forbids" {
 	for c in systemd-analyze strace setpriv; do command -v $c >/dev/null || skip "no $c"; done
 	[[ $COMPILE != *-fsanitize* ]] || skip "a sanitizer calls more"
 	[ "$(id -u)" -eq 0 ] || skip "only root can be another"
@@ -252,7 +252,7 @@ start() {
 	unshare -rm bash -eux inside >out 2>&1 || { tail -n 30 out; return 1; }
 }
 
-@test "one address has 64 members, 4 jobs and a quarter of the memory; others find room" {
+@test "one address gets at most 64 members, 4 jobs and a quarter of the memory; others still find room" {
 	beside "-p iswitch -H 4096 --memory 1GB" >out <<-'E'
 		stranger --from 10.98.7.1 $to join 1 65 100
 		stranger --from 10.98.7.2 $to join 1 1 100
@@ -266,7 +266,7 @@ start() {
 	[[ $(tail -n 2 out) =~ ^[12]\ 2:[23]$'\n'1\ $ ]]
 }
 
-@test "with a key a job has a quarter of the memory, or --job-memory" {
+@test "with a key, a job gets at most a quarter of the memory, or --job-memory" {
 	(umask 077; printf 'sixteen bytes and more' >key)
 	joins() { innet-worker -q -p iswitch --key key --switch "$sw" --worker 0 --job "$1" --synthetic "$2" -c 3; }
 	serve sw innet-switch -q -p iswitch -H 1 --key key --memory 40MB

@@ -29,7 +29,7 @@ child() {
 	timeout -k 5 60 stream-echo "$@" "$py" child.py
 }
 
-@test "PyTorch's plain loop: the reward rises, the workers' weights are equal" {
+@test "PyTorch's plain loop: the reward rises, and the workers have equal weights" {
 	once training
 	python torch
 	lockstep 2 "$py" "$examples/torch-cartpole.py" 80
@@ -37,7 +37,7 @@ child() {
 	awk '$1 == "reward" && $2 >= 40 { n++ } END { exit n != 2 }' w0 w1
 }
 
-@test "PyTorch's plain loop learns from a server's models" {
+@test "PyTorch's plain loop learns from the models of a server" {
 	once training
 	python torch
 	run -0 --separate-stderr stream-echo -a 1e-2 "$py" "$examples/torch-cartpole.py" 40
@@ -46,7 +46,7 @@ child() {
 	[ "${reward%.*}" -ge 100 ]
 }
 
-@test "DistributedDataParallel: the loss falls, the workers' weights are equal" {
+@test "DistributedDataParallel: the loss falls, and the workers have equal weights" {
 	once training
 	python torch
 	lockstep 3 "$py" "$examples/torch-ddp.py" 150
@@ -54,7 +54,7 @@ child() {
 	awk '/^loss/ && $4 < 0.01 && $2 > 0.5 { n++ } END { exit n != 3 }' w0 w1 w2
 }
 
-@test "a stream that the network ends, ends both examples with status 0" {
+@test "both examples end with status 0 if the network ends the stream" {
 	once training
 	python torch
 	for e in torch-cartpole torch-ddp; do
@@ -64,7 +64,7 @@ child() {
 	done
 }
 
-@test "innet_stream: sums, models and several results arrive as they were sent" {
+@test "innet_stream: sums, models and several results arrive unchanged" {
 	child -s -n 3 >out <<-'END'
 	w = np.arange(300000, dtype='f4')
 	with i.Stream(w, name='x') as s:
@@ -84,7 +84,7 @@ child() {
 	END
 }
 
-@test "innet_stream: output of a script and its children goes to standard error" {
+@test "innet_stream: output of a script and its child processes goes to standard error" {
 	child -s -n 2 >out 2>err <<-'END'
 	import os, subprocess
 	print('before', flush=True)
@@ -109,7 +109,7 @@ says() {
 	[ "${stderr_lines[-1]}" = "innet_stream.Error: $text" ]
 }
 
-@test "innet_stream: one line reports a fault of the other side" {
+@test "innet_stream: a fault of the other side is reported in one line" {
 	says "no result came within 0.2 s, after 1 gradients" -s -x silent
 	says "what came for a result does not begin with INET, but b'XNET'" -s -x magic
 	says "result of 4 elements for gradient 1 of 5" -s -x length
@@ -118,7 +118,7 @@ says() {
 	says "the result of gradient 1 is a model, no sum: in async mode use exchange()" -n 1
 }
 
-@test "innet_stream: one line reports misuse" {
+@test "innet_stream: misuse is reported in one line" {
 	child -s <<-'END'
 	def fails(text, call, *a, **k):
 	    try:
@@ -139,7 +139,7 @@ says() {
 	END
 }
 
-@test "innet_stream: a vector of 16 MB passes small pipes both ways" {
+@test "innet_stream: a vector of 16 MB passes through small pipes in both directions" {
 	child -s -n 2 >out <<-'END'
 	import fcntl
 	w = np.arange(4 << 20, dtype='f4')
@@ -160,7 +160,7 @@ agreed() {
 	[ "$(sort -u crcs | wc -l)" -eq 1 ]
 }
 
-@test "a script that was not written for innet needs ten changed lines at most" {
+@test "a script that was not written for innet needs at most ten changed lines" {
 	once training
 	python torch
 	cp "$examples/reinforce.py" .
@@ -178,7 +178,7 @@ agreed() {
 	END
 }
 
-@test "wrap() takes the models of a parameter server, and steps no further itself" {
+@test "wrap() uses the models of a parameter server, and takes no optimizer step itself" {
 	once training
 	python torch
 	patch -s -o reinforce.py "$examples/reinforce.py" "$examples/reinforce-innet.diff"
@@ -207,7 +207,7 @@ agree() {
 	END
 }
 
-@test "mpirun.sh: workers get their numbers from mpirun, and agree" {
+@test "mpirun.sh: workers get their numbers from mpirun, and have equal weights" {
 	once training
 	python torch
 	command -v mpirun >/dev/null || skip "no mpirun"
@@ -219,7 +219,7 @@ agree() {
 	run -2 "$examples/mpirun.sh" 3
 }
 
-@test "slurm.sbatch: the switch takes H, workers their numbers, from Slurm" {
+@test "slurm.sbatch: the switch gets H, and workers get their numbers, from Slurm" {
 	once training
 	python torch
 	cluster
@@ -259,7 +259,7 @@ kept() {
 	finish switch
 }
 
-@test "wrap() saves and resumes, with the same weights bit for bit" {
+@test "wrap() saves a training and resumes it with the same weights, bit for bit" {
 	python torch
 	kept 0-30 ''
 	grep -h '^weights ' w0 w1 >whole

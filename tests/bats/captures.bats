@@ -22,7 +22,7 @@ several() {
 	done
 }
 
-@test "what lies in one frame comes to the same in the filter, of any program" {
+@test "the filter of each program treats joined frames like separate datagrams" {
 	joined olaf -c 20 --clusters 2 --vector 20kB --rate 1G
 	joined iswitch --program iswitch -c 4 --workers 1 --clusters 1 --vector 100kB
 	joined dlp --program dlp -c 20 --workers 1
@@ -38,7 +38,7 @@ several() {
 	[[ $output == *", 1 frame of 23 datagrams split" ]]
 }
 
-@test "what passes by leaves in frames of its own, with right checksums" {
+@test "datagrams that the filter only forwards leave in separate frames with correct checksums" {
 	joined iswitch --program iswitch -c 4 --workers 1 --clusters 1 --vector 100kB
 	innet-switch -q -r iswitch-joined.pcap -w got.pcap
 	cmp got.pcap iswitch-stamped.pcap
@@ -58,7 +58,7 @@ several() {
 		jq -e '.packets == 0 and .skipped == { filtered: 1680 }'
 }
 
-@test "ages are of each update, with the stamp of the frame for all" {
+@test "innet-aom measures the age of each update in a joined frame with the timestamp of the frame" {
 	joined olaf -c 20 --clusters 2 --vector 20kB --rate 1G
 	innet-aom -r olaf-stamped.pcap --sent olaf.pcap --csv >want 2>/dev/null
 	run -0 --separate-stderr innet-aom -r olaf-joined.pcap --sent olaf.pcap --csv
@@ -81,7 +81,7 @@ several() {
 	[ -z "$stderr" ]
 }
 
-@test "lengths of 0, or of the first update, are no obstacle" {
+@test "a joined frame may give its length as 0 or as that of the first update" {
 	several 9 4 sum=pseudo | mkolaf >want.pcap
 	for w in 'lengths=zero' 'lengths=first' 'lengths=zero v6' \
 		'lengths=first v6' 'sum=none'; do
@@ -92,7 +92,7 @@ several() {
 	done
 }
 
-@test "every tool counts frames that it cannot split under a name, and reports them" {
+@test "every tool counts and reports frames that it cannot split" {
 	{ at 1 1 0 1; at 2 2 0 1 extra=70 sum=pseudo; } | mkolaf >odd.pcap
 	want="odd.pcap: packet 2: one frame contains several datagrams that cannot be separated (number of such frames: 1); switch off offloads before you capture (see ethtool -K)"
 	run -0 innet-aom -r odd.pcap --csv
@@ -104,7 +104,7 @@ several() {
 	[[ $output == *"innet-replay: $want"*"left out 1 packet; the reason is 'super_datagram'"* ]]
 }
 
-@test "a vector that was cut does not matter to ages; its header does" {
+@test "an update with a truncated vector has an age, because its header is complete" {
 	printf '%d000 1 1 %d 1 %d00 0 400 %s\n' 1 1 1 '' 2 2 2 nan 3 3 3 v6 |
 		mkolaf >whole.pcap
 	for n in 94 95 1000; do
@@ -118,7 +118,7 @@ several() {
 	[[ $output == *"0 updates of 0 constituents; ignored 3: 3 snaplen"* ]]
 }
 
-@test "innet-aom takes those updates of a cut frame whose headers are complete" {
+@test "innet-aom uses the updates of a truncated frame whose headers are complete" {
 	several 9 4 sum=pseudo | mkolaf >whole.pcap
 	editcap -F nsecpcap -s $((42 + 3 * 48 + 32)) whole.pcap cut.pcap
 	run -0 innet-aom -r cut.pcap --csv
@@ -132,7 +132,7 @@ several() {
 	[[ $output == *"0 updates of 0 constituents; ignored 1: 1 snaplen"* ]]
 }
 
-@test "bare packets do not say how long they are: refused, or doubted, by every tool" {
+@test "every tool refuses or questions bare packets in joined frames, which do not give their length" {
 	printf '10.0.0.0/8,1\n' >t.csv
 	several 3 4 bare lengths=zero | mkolaf >sure.pcap
 	several 3 4 bare lengths=first | mkolaf >first.pcap
@@ -161,7 +161,7 @@ several() {
 	[[ $output == *"innet-replay: $want"* ]]
 }
 
-@test "messages of a format that has their length are taken from frames of any lengths" {
+@test "messages that contain their length are found in frames of any length" {
 	for w in zero first; do
 		several 3 4 bare lengths=$w | mkolaf >l.pcap
 		run -0 innet-aom -r l.pcap --field cluster=1 --field generated=u64@8 \
@@ -170,7 +170,7 @@ several() {
 	done
 }
 
-@test "departures that lie in one frame have no times, and are refused" {
+@test "innet-switch refuses departures that are joined in one frame and therefore have no times" {
 	{ at 1 1 0 1; at 2 2 0 1; } | mkolaf >in.pcap
 	several 3 4 sum=pseudo | mkolaf >joined.pcap
 	run -1 --separate-stderr innet-switch -r in.pcap -w out.pcap --rate 1G \

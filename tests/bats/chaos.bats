@@ -7,7 +7,7 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 }
 
-@test "some hundred trainings under faults: all is as it must be" {
+@test "some hundred trainings under faults keep all invariants" {
 	run -0 --separate-stderr timeout 300 innet-sim --json --chaos 1 --runs 200
 	[ -z "$stderr" ]
 	jq -e '.runs == 200 and .findings == 0 and .seeds == []' <<<"$output"
@@ -15,7 +15,7 @@ setup() {
 		.pauses, .deaths] | all(. > 0)' <<<"$output"
 }
 
-@test "the same under a key, by seals alone and with proofs of all data" {
+@test "trainings under faults with a key keep all invariants, with seals alone and with proofs of all data" {
 	innet-sim --json --chaos 3000 --runs 100 | jq -r .results >plain
 	for auth in control all; do
 		run -0 --separate-stderr timeout 300 innet-sim --json --chaos 3000 --runs 100 --auth $auth
@@ -28,7 +28,7 @@ setup() {
 	run -2 innet-sim --chaos 1 --auth some
 }
 
-@test "asynchronous trainings continue after their racks were killed" {
+@test "asynchronous trainings continue after their racks are killed" {
 	run -0 --separate-stderr timeout 300 innet-sim --json --chaos 1 --runs 100 --kill-racks
 	[ -z "$stderr" ]
 	jq -e '.runs == 100 and .findings == 0 and .kills > 20 and .deaths == 0' <<<"$output"
@@ -36,7 +36,7 @@ setup() {
 	[[ "$output" = *"--kill-racks needs --chaos"* ]]
 }
 
-@test "the faults that it once found stay fixed" {
+@test "faults that --chaos once found remain fixed" {
 	# Faults found so far: a Probe that the next push overtook; a state
 	# transfer from a worker with an old state; workers that join a
 	# restarted switch only when no member can send a state; and a worker
@@ -82,12 +82,12 @@ setup() {
 	innet-sim --json --chaos 10 --runs 8 --jobs 1 | jq 'del(.seconds)' | diff all -
 }
 
-@test "-v says what was drawn, as JSON" {
+@test "-v prints the drawn scenario as JSON" {
 	innet-sim -qv --chaos 5 --runs 2 --jobs 1 >drawn
 	jq -se 'map(.seed) == [5, 6] and all(.trainings[0].workers > 0)' drawn
 }
 
-@test "it goes with no scenario, nor with what changes one" {
+@test "--chaos refuses a scenario file, and options that change a scenario" {
 	run -2 --separate-stderr innet-sim --chaos 1 s.json
 	[[ $stderr == 'innet-sim: --chaos generates its own scenarios and can be used only with '* ]]
 	run -2 innet-sim --chaos 1 --seed 2
@@ -95,7 +95,7 @@ setup() {
 	[[ $stderr == "innet-sim: invalid seed 'x': "* ]]
 }
 
-@test "the same live: workers, racks and servers that are killed or cut off" {
+@test "live trainings keep all invariants when workers, racks and servers are killed or cut off" {
 	once training
 	privileged
 	run bash "$srcdir/tests/chaos/live.sh" 21 22 19 1
@@ -104,7 +104,7 @@ setup() {
 	[ "$(grep -c ' faults: as it should be$' <<<"$output")" -eq 4 ]
 }
 
-@test "ten seconds of a soak: keyed jobs with loss, a queue, a replay memory" {
+@test "a soak test of ten seconds: keyed jobs with loss, a queue, a replay memory" {
 	once training
 	python numpy
 	BUILD=$(dirname "$(command -v innet-switch)") bash "$srcdir/tests/chaos/soak.sh" 10 log 3>&- ||

@@ -44,7 +44,7 @@ pair() {
 	done
 }
 
-@test "every environment resumes, and the complete files are equal" {
+@test "every environment resumes, and ends with the same files as without a stop" {
 	once
 	for env in cartpole mountaincar mountaincar-continuous acrobot pendulum breakout \
 		lunarlander lunarlander-continuous; do
@@ -67,7 +67,7 @@ pair() {
 	[ ! -e ck.tmp ] && [ ! -e ck.old ]
 }
 
-@test "a checkpoint is a policy to --eval, and a log and a report count on" {
+@test "a checkpoint works as a policy for --eval, and the log and the report continue" {
 	alone --steps 5k --save ck --save-every 2
 	innet-agent --eval ck --episodes 1
 	run -0 innet-agent -v --alone --steps 9k --load ck --log log --report r
@@ -76,7 +76,7 @@ pair() {
 	[ "$(sed -n 2p log | cut -d, -f1)" -gt 4608 ]
 }
 
-@test "through the stream, a child's weights name their iteration" {
+@test "with a gradient stream, the weights of a child include their iteration" {
 	stream-echo -s -n 20 innet-agent -q --save ck --save-every 4
 	[ "$(iteration ck)" -eq 20 ]
 	[ "$(iteration ck.old)" -eq 20 ] || [ "$(iteration ck.old)" -eq 16 ]
@@ -105,7 +105,7 @@ pair() {
 	cmp whole1 ck1
 }
 
-@test "of checkpoints of two iterations the furthest counts, and is taken over" {
+@test "if the checkpoints of two workers differ, both continue from the later iteration" {
 	stream-echo -s -n 6 innet-agent -q --save a --save-every 6 --init-seed 9
 	stream-echo -s -n 7 innet-agent -q --save b --save-every 7 --init-seed 9
 	serve switch innet-switch -q -p iswitch -H 2
@@ -128,7 +128,7 @@ refuses() {
 	[ ! -e log ]
 }
 
-@test "a file that is cut, damaged or of another agent is refused in a line" {
+@test "an agent refuses a truncated, damaged or foreign checkpoint in one line" {
 	refuses "No such file or directory"
 	alone --steps 2k --save good --save-every 2
 	len=$(stat -c %s good)
@@ -159,7 +159,7 @@ refuses() {
 	innet-agent --eval gone/ck --episodes 1
 }
 
-@test "misuse is named" {
+@test "errors name the misuse" {
 	run -2 innet-agent --alone --save-every 3
 	[ "$output" = "innet-agent: --save-every needs --save" ]
 	run -2 innet-agent --alone --algo dqn --save p --save-every 3

@@ -12,7 +12,7 @@ complete_() {
 	)
 }
 
-@test "every option of every tool, and no other" {
+@test "Bash completes every option of every tool, and no other" {
 	for tool in $TOOLS; do
 		complete_ "$tool" - | sort -u >got
 		"$tool" --help | grep -oE '^ +-[^ ]+(, --[^ ]+)?' | tr -s ', ' '\n' |
@@ -22,7 +22,7 @@ complete_() {
 	done
 }
 
-@test "the words an option chooses among" {
+@test "Bash completes the words that an option accepts" {
 	run -0 complete_ innet-switch --program ''
 	[ "${lines[*]}" = 'olaf iswitch dlp' ]
 	run -0 complete_ innet-switch --program = i
@@ -33,7 +33,7 @@ complete_() {
 	[ -z "$output" ]
 }
 
-@test "verbs, and files where files are meant" {
+@test "Bash completes verbs, and files where an option takes a file" {
 	run -0 complete_ innet-ctl 127.0.0.1:1 h
 	[ "$(sort <<<"$output" | tr '\n' ' ')" = 'halt help ' ]
 	touch trace.pcap trace.csv
@@ -43,12 +43,12 @@ complete_() {
 	[ "$output" = trace.csv ]
 }
 
-@test "behind --, a command of one's own" {
+@test "after --, Bash completes the name of a command" {
 	run -0 complete_ innet-worker --switch x -- innet-age
 	grep -qx innet-agent <<<"$output"
 }
 
-@test "a tool that is not there: nothing, and no noise" {
+@test "if the tool is not installed, Bash completes nothing and prints nothing" {
 	run -0 complete_ innet-none --x
 	[ -z "$output" ]
 }

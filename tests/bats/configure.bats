@@ -28,7 +28,7 @@ hide() {
 # Check whether configure has run since the file `mark` was written.
 again() { [ build/config.status -nt mark ]; }
 
-@test "what came after configure is found and used by the next make, and once only" {
+@test "make finds a library that was installed after configure, and configures only once" {
 	once
 	hide
 	mkdir build

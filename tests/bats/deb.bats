@@ -36,7 +36,7 @@ files() { find "$@" \( -type f -o -type l \) -printf '%P\n' | sort; }
 	[ ! -s missing ] || { cat missing; false; }
 }
 
-@test "completions of each tool and both modules of Python are where they are looked for" {
+@test "the completions of each tool and both Python modules are installed where they are looked for" {
 	for tool in tmp/usr/bin/*; do
 		[ -e "innet/usr/share/bash-completion/completions/${tool##*/}" ] || { echo "$tool"; false; }
 	done
@@ -45,7 +45,7 @@ files() { find "$@" \( -type f -o -type l \) -printf '%P\n' | sort; }
 	done
 }
 
-@test "the module may be executed, or Redis would not load it; and no other file of data" {
+@test "the Redis module is executable, because Redis requires it, and no other data file is" {
 	so=innet-redis/usr/lib/x/innet/innet_per.so
 	[ "$(stat -c %a "$so")" = 755 ]
 	[ "$(stat -c %a innet/usr/share/innet/data/iris.csv)" = 644 ]
@@ -68,7 +68,7 @@ files() { find "$@" \( -type f -o -type l \) -printf '%P\n' | sort; }
 	run ! installed DESTDIR=/nowhere
 }
 
-@test "each override of lintian has its reason above it" {
+@test "a comment above each lintian override gives the reason" {
 	for f in *.lintian-overrides; do
 		awk '/^[^#]/ && before !~ /^#/ { exit 1 } { before = $0 }' "$f"
 	done

@@ -1,7 +1,7 @@
 # Tests of make dist.
 load common
 
-@test "a tarball has nothing that was built, and the same bytes from elsewhere: folder, umask, time zone, locale, jobs" {
+@test "a tarball has no built files, and the same bytes for any folder, umask, time zone, locale, jobs" {
 	once
 	unset MAKEFLAGS MFLAGS MAKELEVEL SOURCE_DATE_EPOCH
 	[ -w "$builddir" ]

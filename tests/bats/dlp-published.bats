@@ -58,7 +58,7 @@ family() {
 	wait "$twin"
 }
 
-@test "the twin of the published server answers as was captured, byte for byte" {
+@test "the twin of the published server gives the captured answers, byte for byte" {
 	local data=$BATS_TEST_DIRNAME/../data
 	twin server 5 100 linger
 	dlpplay "$data/dlp-avg_agg_udp_bcast-5w.pcapng" 12344 "$to" >out
@@ -68,7 +68,7 @@ family() {
 	[ "$(cat out)" = "926 sent, 921 answers as captured" ]
 }
 
-@test "five places of the published server: each worker takes one, and all learn" {
+@test "each of five workers gets a place at the published server, and all learn" {
 	for how in '' median late 'median late'; do
 		twin server 5 30 $how
 		crew 5 $([[ $how != median* ]] || echo --reduce median)
@@ -78,7 +78,7 @@ family() {
 	done
 }
 
-@test "what the published server answers is the mean, and the median, though one is slow" {
+@test "the published server answers with the mean or the median, even if one worker is slow" {
 	twin server 5 4
 	family
 	answers_are 50
@@ -87,7 +87,7 @@ family() {
 	answers_are 15
 }
 
-@test "the published switch: CONFIGURE is answered in kind, and each worker takes one place" {
+@test "the published switch answers CONFIGURE, and each worker gets one place" {
 	lead='--session nodes=5,iterations=30'
 	for how in '' late; do
 		twin switch 0 0 $how
@@ -105,7 +105,7 @@ family() {
 	[[ $stderr == *"the last packet had state 1 (SETUP) and step 0, 2 of 3 workers" ]]
 }
 
-@test "no gradient counts twice at the published switch, however long one waits" {
+@test "the published switch counts no gradient twice, whatever the waiting time" {
 	lead='--session nodes=5,iterations=4'
 	twin switch 0 0
 	family
@@ -113,7 +113,7 @@ family() {
 	answers_are 50
 }
 
-@test "more than six elements are refused before a published aggregator" {
+@test "a worker refuses more than six elements before it joins a published aggregator" {
 	twin server 1 3
 	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --synthetic 7
 	[ "$stderr" = "innet-worker: $to: a published aggregator takes 6 elements, not 7" ]

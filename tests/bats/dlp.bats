@@ -21,21 +21,21 @@ as_captured() {
 	diff <(answers "$file") <(answers out.pcap)
 }
 
-@test "the captured session of mean and broadcast: every answer, byte for byte" {
+@test "the filter gives every answer of the captured session with mean and broadcast, byte for byte" {
 	as_captured "$mean"
 	[ "$(answers out.pcap | wc -l)" -eq 514 ]
 	jq -e '.gradients == 500 and .steps == 100 and .answers == 514 and .own == 514 and
 		.polled == 9 and .setup == 5 and .not_open == 5 and .time_backwards == 3' r.json
 }
 
-@test "the captured session of median and late answers gives the same answers too" {
+@test "the filter gives the same answers for the captured session with median and late answers" {
 	as_captured "$median" --reduce median --answer-early
 	[ "$(answers out.pcap | wc -l)" -eq 921 ]
 	jq -e '.gradients == 500 and .wrong_step == 403 and .time_backwards == 1' r.json
 	diff <(dlpplay "$median" | grep '^12344 ') <(dlpplay out.pcap)
 }
 
-@test "what the published workers sent, live, gets what they got: server and switch" {
+@test "live, the switch and the server answer the packets of the published workers as captured" {
 	serve ps innet-ps -q -p dlp
 	dlpplay "$mean" 12344 "$ps" >out
 	[ "$(cat out)" = "519 sent, 514 answers as captured" ]
@@ -44,7 +44,7 @@ as_captured() {
 	[ "$(cat out)" = "926 sent, 921 answers as captured" ]
 }
 
-@test "the answer has the addresses of the question, swapped, its stamp, and right checksums" {
+@test "an answer has the question's addresses, swapped, its timestamp, and correct checksums" {
 	innet-switch -q -p dlp --behave-like server -r "$mean" -w out.pcap 2>/dev/null
 	dlp_fields='-T fields -e frame.time_epoch -e ip.src -e udp.srcport -e ip.dst -e udp.dstport'
 	tshark -r "$mean" -c 2 $dlp_fields 2>/dev/null >in
@@ -53,13 +53,13 @@ as_captured() {
 	[ "$(tshark -r out.pcap -o udp.check_checksum:TRUE -T fields -e udp.checksum.status 2>/dev/null | sort -u)" = 1 ]
 }
 
-@test "at another port it is regular traffic, and passes untouched" {
+@test "packets to another port are regular traffic and pass unchanged" {
 	innet-switch -q -p dlp -r "$mean" -w out.pcap --report r.json 2>/dev/null
 	jq -e '.regular == 1033 and .answers == 0' r.json
 	diff <(dlpplay "$mean") <(dlpplay out.pcap)
 }
 
-@test "packets that are not sound are ignored under their reasons" {
+@test "invalid packets are ignored and counted by reason" {
 	innet-switch -q -p dlp --behave-like server -r "$mean" -w sound.pcap -c 40 2>/dev/null
 	editcap -F pcap -s 60 "$mean" cut.pcap
 	innet-switch -q -p dlp --behave-like server -r cut.pcap -w out.pcap --report r.json 2>/dev/null
@@ -72,7 +72,7 @@ as_captured() {
 	jq -e '.long == 1 and .short == 1 and .ignored == {"checksum": 1, "length": 1}' r.json
 }
 
-@test "a damaged capture: the filter answers the complete packets, status 1" {
+@test "a damaged capture: the filter answers the complete packets and exits with status 1" {
 	head -c 20000 "$mean" >cut.pcapng
 	run -1 --separate-stderr innet-switch -q -p dlp --behave-like server -r cut.pcapng -w out.pcap
 	[[ $stderr == *"cut.pcapng: packet "* ]]
@@ -80,7 +80,7 @@ as_captured() {
 	run -1 innet-switch -p dlp -r "$mean" -w /dev/full
 }
 
-@test "misuse: options of another program, words and ports that do not exist" {
+@test "options of another program, and unknown words and ports, are misuse" {
 	run -2 --separate-stderr innet-switch -p dlp --slots 8
 	[[ ${stderr_lines[0]} == "innet-switch: --slots needs --rate: without a rate no packet waits" ]]
 	run -2 --separate-stderr innet-switch --answer-early
@@ -130,7 +130,7 @@ filter_agrees() {
 	diff <(dlpplay out.pcap) <(dlpplay again.pcap)
 }
 
-@test "innet's workers with innet's switch: mean and median, broadcast and late" {
+@test "innet's workers train with innet's switch: mean and median, broadcast and late" {
 	lead='--session nodes=4,iterations=50,scale=10000'
 	for reduce in mean median; do for late in '' --answer-early; do
 		serve to innet-switch --json -p dlp --reduce $reduce $late --write-in in.pcap -w out.pcap
@@ -143,7 +143,7 @@ filter_agrees() {
 	done; done
 }
 
-@test "innet's workers with innet's server: mean and median, broadcast and late" {
+@test "innet's workers train with innet's server: mean and median, broadcast and late" {
 	lead=''
 	for reduce in mean median; do for late in '' --answer-early; do
 		serve to innet-ps --json -p dlp --reduce $reduce $late -w in.pcap \
@@ -174,7 +174,7 @@ filter_agrees() {
 	tail -n 1 to.out | jq -e '.steps == 9 and .sessions == 1 and .foreign == 0'
 }
 
-@test "with losses, repeats and reordering every step completes all the same" {
+@test "every step completes in spite of losses, repeats and reordering" {
 	lead='--session nodes=4,iterations=50'
 	for late in '' --answer-early; do
 		serve to innet-switch --json -p dlp $late --write-in in.pcap -w out.pcap \
@@ -188,7 +188,7 @@ filter_agrees() {
 	done
 }
 
-@test "32 workers, and session after session" {
+@test "32 workers complete one session after another" {
 	lead='--session nodes=32,iterations=10'
 	serve to innet-switch --json -p dlp
 	crew 32 -c 20
@@ -196,7 +196,7 @@ filter_agrees() {
 	tail -n 1 to.out | jq -e '.steps == 20 and .sessions == 2 and .gradients == 640'
 }
 
-@test "vectors of up to 366 elements, over switch and server" {
+@test "the switch and the server accept vectors of up to 366 elements" {
 	for n in 7 366; do for what in innet-switch innet-ps; do
 		serve to $what --json -p dlp --reduce median --write-in in.pcap -w out.pcap \
 			--session nodes=3,iterations=20
@@ -262,7 +262,7 @@ family() {
 	finish to
 }
 
-@test "what the child gets back, divided by contributions, is the mean or the median" {
+@test "the child's result divided by the contributions is the mean or the median" {
 	child
 	family mean
 	for x in 0.125 0.25 8; do
@@ -300,7 +300,7 @@ family() {
 	run -2 innet-switch -p dlp --straggler 0
 }
 
-@test "values that 32 bits do not hold are saturated and counted" {
+@test "values outside the range of 32 bits are saturated and counted" {
 	child
 	serve to innet-switch -q -p dlp --json
 	innet-worker --json -p dlp --switch "$to" --session nodes=1,iterations=3,scale=2000000000 -- \
@@ -338,7 +338,7 @@ family() {
 	grep -q ': step 0: an element of an aggregate does not fit into 32 bits and becomes NaN; a smaller scale= avoids this$' child-1
 }
 
-@test "a worker gives up and says what it waited for, and what it received last" {
+@test "a worker that gives up names what it waited for and what it received last" {
 	run -1 --separate-stderr innet-worker -q -p dlp --switch 127.0.0.1:9 --synthetic 4B --give-up 300ms
 	[[ ${stderr_lines[-1]} == "innet-worker: 127.0.0.1:9: no session to take part in after 0.3 s; no packet was received" ]]
 	serve to innet-switch -q -p dlp
@@ -364,7 +364,7 @@ family() {
 	finish to
 }
 
-@test "a child with more than 366 elements, or none, is refused by name" {
+@test "a worker names a child that sends no elements or more than 366, and refuses it" {
 	serve to innet-switch -q -p dlp
 	say() { printf "import struct,sys\nsys.stdout.buffer.write(struct.pack('<4sHHIfQII',b'INET',$1,0,$3,0,0,1,0)+b'$2')\nsys.stdout.flush()\nsys.stdin.read()\n" >c.py; }
 	say 1 '{"elements":367}' 16
@@ -387,7 +387,7 @@ family() {
 	finish to
 }
 
-@test "a worker that is a bad network itself gets there; its capture shows all it asked" {
+@test "a worker with --impair completes the session; its capture contains all its packets" {
 	serve to innet-switch -q -p dlp --write-in in.pcap
 	lead='--session nodes=2,iterations=50'
 	crew 2 -v --no-offload --impair loss=10%,dup=5%,delay=100us -w w.pcap
@@ -398,7 +398,7 @@ family() {
 	jq -e '.impaired_lost > 1' w2.json
 }
 
-@test "a worker's -w holds what it sent and what came, SIGUSR1 its counters so far" {
+@test "-w of a worker captures all packets in both directions, and SIGUSR1 prints the counters" {
 	serve to innet-switch -q -p dlp
 	innet-worker --json -p dlp --switch "$to" --session nodes=1,iterations=9 --synthetic 8B \
 		--interval 1ns -w w.pcap >w.json
@@ -412,7 +412,7 @@ family() {
 	finish to
 }
 
-@test "a child that waits for its session may be silent; afterwards it may not" {
+@test "a child may be silent before its session starts, but not afterwards" {
 	child
 	sed -i 's/^for i/sys.stdin.read()\nsys.exit()\n&/' child.py
 	serve to innet-switch -q -p dlp
@@ -427,7 +427,7 @@ family() {
 	grep -qx "innet-worker: python3: sent no gradient for 2.0 s; raise --silence if a gradient takes longer" w.err
 }
 
-@test "SIGUSR1 prints the counters of a live session, and the report is whole" {
+@test "SIGUSR1 prints the counters of a live session, and the report is complete" {
 	serve to innet-switch --json -p dlp --report r.json
 	kill -USR1 $to_pid
 	for _ in $(seq 200); do grep -q WAITING to.err && break; sleep 0.02; done
@@ -436,7 +436,7 @@ family() {
 	jq -e '.answers == 0' r.json
 }
 
-@test "innet-gen makes a session that the filter leads to its end" {
+@test "innet-gen generates a session that the filter completes" {
 	innet-gen -q --program dlp --workers 32 -c 50 --jitter 99ms --seed 7 -w s.pcap
 	innet-switch -q -p dlp --reduce median -r s.pcap -w a.pcap --report r.json
 	jq -e '.configured == 1 and .setup == 32 and .steps == 50 and .sessions == 1 and

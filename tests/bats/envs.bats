@@ -21,28 +21,28 @@ parity() {
 	timeout -s KILL 300 "$py" "$tests/twins/gymnasium-parity.py" "$@"
 }
 
-@test "twins made from the rules alone do the same to the last bit" {
+@test "twins written only from the rules compute the same values, bit for bit" {
 	python_with numpy
 	run -0 parity --against env_twins --steps 5000 --seeds 0,1,4294967295,4294967296
 	[ "$(grep -c '^ok' <<<"$output")" -eq 24 ]
 	[[ $output != *SKIP* ]]
 }
 
-@test "a twin whose squares are products is found out, by the last bit of a cost" {
+@test "the comparison detects a twin that computes squares as products, by the last bit of a cost" {
 	python_with numpy
 	sed 's/math.pow(\([a-z.]*\), 2)/\1 * \1/' "$tests/twins/env_twins.py" >off.py
 	PYTHONPATH=. run -1 parity --against off --env Pendulum-v1 --seeds 0
 	[[ $output == *"not ok 1 "*"step "*": reward" ]]
 }
 
-@test "a twin that keeps the car in doubles is found out" {
+@test "the comparison detects a twin that keeps the car in doubles" {
 	python_with numpy
 	sed '/self.p, self.v = f32/d' "$tests/twins/env_twins.py" >off.py
 	PYTHONPATH=. run -1 parity --against off --env MountainCarContinuous-v0 --seeds 0 --steps 100
 	[[ $output == *"not ok 1 "*"step "*": observation"* ]]
 }
 
-@test "Acrobot begins with numpy's sines of single floats, not with rounded ones" {
+@test "Acrobot begins with the sines that numpy computes for floats, not with rounded doubles" {
 	python_with numpy
 	begin() { parity --env Acrobot-v1 --steps 1 --seeds 835,1506,2823,3092 "$@"; }
 	run -0 begin --against env_twins
@@ -51,7 +51,7 @@ parity() {
 	[ "$(grep -c 'step reset: observation' <<<"$output")" -eq 4 ]
 }
 
-@test "the script finds Gymnasium's recorded steps the same" {
+@test "the script finds no difference in the recorded steps of Gymnasium" {
 	py=python3
 	cp "$tests/twins/gym_replay.py" gymnasium.py
 	export PYTHONPATH=. GYM_TRACES=$tests/data/gym-traces.csv
@@ -61,7 +61,7 @@ parity() {
 	[[ $output != *SKIP* ]]
 }
 
-@test "the script finds one wrong bit, wherever it is" {
+@test "the script finds one wrong bit at any position" {
 	py=python3
 	cp "$tests/twins/gym_replay.py" gymnasium.py
 	export PYTHONPATH=. GYM_TRACES=$PWD/wrong.csv
@@ -77,7 +77,7 @@ parity() {
 	wrong ',0,0,' ',0,1,' truncated
 }
 
-@test "the script drives MinAtar by its own random state and actions" {
+@test "the script drives MinAtar with its own random state and actions" {
 	python_with numpy
 	cat >minatar.py <<-'END'
 	import numpy, env_twins
@@ -101,7 +101,7 @@ parity() {
 	[[ $output != *SKIP* ]]
 }
 
-@test "seeds are of 64 bits; what is none is named, with status 2" {
+@test "a seed has 64 bits; the script names any other seed and exits with status 2" {
 	python_with numpy
 	run -0 parity --against env_twins --steps 100 --seeds 18446744073709551615
 	for bad in -1 18446744073709551616 one 1,; do
@@ -119,7 +119,7 @@ parity() {
 	[ "$(grep -c 'SKIP not on this shelf' <<<"$output")" -eq 6 ]
 }
 
-@test "Gymnasium itself does the same to the last bit" {
+@test "Gymnasium itself computes the same values, bit for bit" {
 	python_with gymnasium
 	run -0 parity --steps 5000
 }

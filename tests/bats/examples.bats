@@ -12,7 +12,7 @@ within() {
 		{ echo "$2 is $(jq "$2" "$1"), not $3" >&2; return 1; }
 }
 
-@test "Olaf's Table 1: each mean over 30 seeds within 3 %, loss within a point" {
+@test "Olaf's Table 1: each mean over 30 seeds is within 3 %, and the loss within one point" {
 	once
 	"$examples/olaf-table1.sh" --json >all
 	for q in fifo olaf; do for r in 40 20; do
@@ -32,7 +32,7 @@ within() {
 	jq -e '.lost_percent - 11.3 | fabs < 1' olaf-20
 }
 
-@test "Olaf's Figure 6: the distribution within 0.03 at every k listed, and a plot" {
+@test "Olaf's Figure 6: the distribution is within 0.03 at every listed k, and there is a plot" {
 	once
 	"$examples/olaf-figure6.sh" -o f.svg >out
 	grep '^[0-9]*G' out | cut -f2- >ours
@@ -50,7 +50,7 @@ demo() {
 	"$examples/demo.sh" --seconds "$s" --out "$PWD/demo" "$@" 3>&-
 }
 
-@test "the demo: both arms run, and Olaf is the fresher and loses less" {
+@test "the demo runs both arms, and Olaf is fresher and loses less" {
 	once
 	demo 4 >out 2>err || [ $? -eq 1 ]
 	[ "$(grep -c 'demo: Olaf is not the fresher one' err)" -eq 0 ]
@@ -76,7 +76,7 @@ demo() {
 	run -2 "$examples/olaf-table1.sh" --speed 3
 }
 
-@test "what is installed finds its testbed, and writes beside where it is called" {
+@test "installed examples find their testbed and write to the current directory" {
 	mkdir -p opt/bin cwd
 	cp -R "$share/examples" "$share/testbed" opt/
 	for tool in switch ps gen agent worker; do
@@ -95,7 +95,7 @@ demo() {
 	[ ! -e ../build ]
 }
 
-@test "Fisher's irises: 5 of 32 Byzantine workers ruin the mean, not the median" {
+@test "Fisher's irises: 5 of 32 Byzantine workers ruin the mean, but not the median" {
 	once
 	"$examples/dlp-iris.sh" --splits 2 >out 3>&-
 	awk '/^all/ { exit !($2 < 0.60 && $3 >= 0.90) }' out
@@ -111,7 +111,7 @@ off() {
 		END { print n, bad + 0 }'
 }
 
-@test "iSwitch simulated: synchronous times are within a fifth of the paper's and of innet live" {
+@test "iSwitch simulated: synchronous times are within a fifth of the paper's times and of live runs" {
 	once
 	"$examples/reproduce-iswitch.sh" -w kept >report
 	# twelve rows, and three more for PPO with a message time of its own
@@ -129,7 +129,7 @@ off() {
 	run -2 "$examples/reproduce-iswitch.sh" --speed 3
 }
 
-@test "Ape-X in PyTorch: an actor that ends before there is something to learn is named" {
+@test "Ape-X in PyTorch names an actor that ends before there is something to learn" {
 	python torch
 	mkdir examples
 	ln -s "$share/python" .

@@ -1,7 +1,7 @@
 # Faults of a live aggregation switch: it reports them and continues.
 load common
 
-@test "a storm of 10,000 Joins: as many as there is room for, and work goes on" {
+@test "the switch survives 10,000 Joins: it accepts as many as fit, and its jobs continue" {
 	serve switch innet-switch -q -p iswitch -H 2 --duration 2min
 	for w in 0 1; do
 		innet-worker -p iswitch --switch "$switch" --job 2 --worker $w --synthetic 4kB --check 2 -c 3000 \
@@ -31,7 +31,7 @@ load common
 	innet-ctl "$switch" --job 1 stats --json | jq -e '.gauges.members <= 4096'
 }
 
-@test "a job over the memory is refused, and those that fit go on" {
+@test "the switch refuses a job that exceeds its memory, and the other jobs continue" {
 	serve switch innet-switch -q -p iswitch -H 1 --memory 1MB --duration 1min
 	run -1 --separate-stderr innet-worker -q -p iswitch --worker 0 --switch "$switch" --job 2 --synthetic 1MB -c 1
 	[[ $stderr == "innet-worker: $switch: job 2: refused: no room"* ]]
@@ -52,7 +52,7 @@ load common
 	[ "$(jq -s 'map(.iterations) | add' w1 w2)" -eq 8000 ]
 }
 
-@test "the switch counts datagrams of random bytes, and they disturb no worker" {
+@test "the switch counts datagrams of random bytes, which disturb no worker" {
 	serve switch innet-switch -p iswitch -H 1 --json --duration 1min
 	python3 - "${switch#*:}" <<-'E'
 		import random, socket, sys
@@ -71,7 +71,7 @@ load common
 	tail -n 1 switch.out | jq -e '.switch.bad_control > 0 and .switch.bad_segment > 0 and .regular > 0'
 }
 
-@test "if two workers have one number, the first ends and gives the address of the other" {
+@test "if two workers have the same number, the first one ends and names the address of the other" {
 	for mode in '' --async; do
 		serve switch innet-switch -q -p iswitch $mode -H 2 --duration 2min
 		# shellcheck disable=SC2086	# a word, or none

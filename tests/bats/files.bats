@@ -130,7 +130,7 @@ same() {
 		{ echo "${cmd[*]}: status $rc, not $1"; cat err; return 1; }
 }
 
-@test "every option that names a file is in the tables" {
+@test "the tables of this test list every option that names a file" {
 	for t in $TOOLS; do
 		for o in $("$t" --help | grep -vE '=(FILE|PATH)=' | sed -nE 's/^  (-.), --[a-z-]*=(FILE|DIR|PATH)\b.*/\1/p
 			s/^      (--[a-z-]*)=(FILE|DIR|PATH)\b.*/\1/p'); do
@@ -141,7 +141,7 @@ $apart" || { echo "$t $o"; return 1; }
 	done
 }
 
-@test "links and pipes are read like files" {
+@test "tools read symbolic links and pipes like files" {
 	while IFS='|' read -r good command; do
 		go "$command" "$good"
 		want=$rc
@@ -234,7 +234,7 @@ piped() { grep -v ' --save @$' <<<"$writes" && grep '^|innet-agent.*--save' <<<"
 	done < <(piped)
 }
 
-@test "SIGTERM ends a wait for a pipe, also in a server" {
+@test "SIGTERM ends the wait for the other end of a pipe, also in a server" {
 	all_wait "$(piped)"
 	n=0
 	while IFS='|' read -r suffix command; do
@@ -296,7 +296,7 @@ piped() { grep -v ' --save @$' <<<"$writes" && grep '^|innet-agent.*--save' <<<"
 	done <<<"$writes"
 }
 
-@test "too few descriptors are one line, and leave nothing behind" {
+@test "a tool without enough file descriptors prints one line and leaves no file behind" {
 	[[ $COMPILE != *-fsanitize* ]] || skip "a sanitizer needs descriptors of its own"
 	while IFS='|' read -r good command; do
 		for n in 4 5 6 7 8 9; do
@@ -316,7 +316,7 @@ piped() { grep -v ' --save @$' <<<"$writes" && grep '^|innet-agent.*--save' <<<"
 $writes"
 }
 
-@test "folders and sockets: what is none is one line" {
+@test "a wrong folder or socket is reported in one line" {
 	echo data >plain
 	mkfifo pipe
 	ln -s nowhere dangling
@@ -338,7 +338,7 @@ $writes"
 	[ $rc -eq 0 ]
 }
 
-@test "control characters of names and arguments are visible in errors" {
+@test "errors show the control characters of names and arguments visibly" {
 	local odd=$'\e[2J\nx\x9b'
 	for c in "innet-aom -q -r" "innet-gen -q -c 1 --schedule" "innet-gen -q -c" \
 		"innet-switch -q --key" "innet-worker -q --switch" innet-sim \
@@ -351,7 +351,7 @@ $writes"
 	done
 }
 
-@test "a file that reaches the limit of the process is an error" {
+@test "a file that reaches the size limit of the process is an error" {
 	for c in "innet-gen -q -c 5000 -w x" "innet-agent -q --alone --steps 20000 --log x" \
 		"innet-gen -q -c 5000" "innet-switch -q --rate 1G -r big -w x"; do
 		[ -e big ] || innet-gen -q -c 5000 -w big

@@ -13,7 +13,7 @@ asked() {
 	jq -r '.panels[].targets[]?.expr // empty' "$board" | grep -oE 'innet_[a-z_]+' | sort -u
 }
 
-@test "every metric of the dashboard is one that innet-ctl prints" {
+@test "innet-ctl prints every metric of the dashboard" {
 	serve sums innet-switch -q -p iswitch -H 1
 	serve sink innet-ps -q
 	serve queue innet-switch -q --upstream "$sink"
@@ -34,7 +34,7 @@ asked() {
 	[ ! -s missing ] || { cat missing; false; }
 }
 
-@test "its labels are those that innet-ctl prints, and instance, which a scrape adds" {
+@test "innet-ctl prints every label of the dashboard, except instance, which a scrape adds" {
 	serve sums innet-switch -q -p iswitch -H 1
 	innet-worker -q -p iswitch --worker 0 --switch "$sums" --synthetic 4kB --interval 1ms -c 5
 	innet-ctl "$sums" stats --prometheus | grep -oE '[a-z]+="' | tr -d '="' | sort -u >printed
@@ -47,7 +47,7 @@ asked() {
 	grep -q 'honor_labels: true' "$srcdir/man/innet-service.7"
 }
 
-@test "every field of the dashboard is in INFO of innet-memory" {
+@test "INFO of innet-memory contains every field of the dashboard" {
 	command -v redis-cli >/dev/null || skip "no redis-cli"
 	serve memory innet-memory -q
 	jq -r '.panels[] | .transformations[]?.options.include.names[] | select(. != "#time")' "$board" | sort -u >fields
@@ -56,7 +56,7 @@ asked() {
 	[ ! -s missing ] || { cat missing; false; }
 }
 
-@test "panels have titles, descriptions and places of their own" {
+@test "panels have titles, descriptions and separate places" {
 	jq -e '[.panels[] | select(.type != "row")] | all(.title != "" and .description != "" and (.targets | length > 0))' "$board"
 	jq -e '[.panels[].gridPos | [.x, .y]] | length == (unique | length)' "$board"
 	jq -e '[.panels[].id] | length == (unique | length)' "$board"

@@ -63,7 +63,7 @@ vanish() {
 	finish core
 }
 
-@test "asynchronous: after a worker is killed and restarted all have the same weights at each round" {
+@test "asynchronous: after a worker is killed and restarted, all have the same weights at each round" {
 	serve at innet-switch --json -p iswitch --async -H 2 --keep 200kB
 	for w in 0 1 2; do work $w o$w --async --synthetic 40kB --every 1 --interval 2ms; done
 	results "$at" 4000
@@ -82,7 +82,7 @@ vanish() {
 		map(unique_by(.crc) | length) | max' | grep -qx 1
 }
 
-@test "the least worker is killed: another hands its state over" {
+@test "if the worker with the lowest number is killed, another worker sends its state" {
 	serve at innet-switch -q -p iswitch -H 3
 	for w in 0 1 2; do work $w o$w --synthetic 40kB --check 3 --interval 1ms -c 1000; done
 	results "$at" 3000
@@ -150,7 +150,7 @@ vanish() {
 	jq -se 'all(.iterations > 0)' o?.json
 }
 
-@test "a worker that cannot send its state, or has no other worker to ask, says so" {
+@test "a worker that cannot send its state, or has no other worker to ask, reports this" {
 	cat >child.py <<-'E'
 		import struct, sys
 		head = struct.Struct('<4sHHIfQII')
@@ -235,7 +235,7 @@ vanish() {
 	cmp s0.raw s2.raw
 }
 
-@test "asynchronous: after the switch is killed and restarted all continue from one worker's weights" {
+@test "asynchronous: after the switch is killed and restarted, all continue from the weights of one worker" {
 	serve at innet-switch -q -p iswitch --async -H 2
 	for w in 0 1 2; do work $w o$w --async --synthetic 40kB --every 1 --interval 2ms --give-up 10s; done
 	results "$at" 4000

@@ -7,7 +7,7 @@ setup() {
 	sh "$srcdir/man/html.sh" html "$srcdir"/man/*.[1-9]
 }
 
-@test "every page is there, and in the list of all" {
+@test "every page exists and is in the list of pages" {
 	for m in "$srcdir"/man/*.[1-9]; do
 		[ -s "html/${m##*/}.html" ]
 		grep -q "href=\"${m##*/}.html\"" html/index.html
@@ -33,7 +33,7 @@ setup() {
 
 # A reference such as "see Authentication tags in innet-wire(5)" must link to
 # the page that contains this section.
-@test "every link into a page leads to a place that is there" {
+@test "every link into a page leads to an existing anchor" {
 	grep -oE ' id="[^"]+"' html/*.html | sed 's|^html/||; s|: id="|#|; s|"$||' | sort -u >places
 	for f in html/*.html; do
 		grep -oE 'href="[^"]*#[^"]+"' "$f" | sed "s|href=\"#|href=\"${f##*/}#|; s|^href=\"||; s|\"$||"
@@ -44,7 +44,7 @@ setup() {
 	grep -q 'class="Sx" href="innet-wire.5.html#Authentication_tags"' html/innet-ps.1.html
 }
 
-@test "no page of ours is named without a link, but for the page itself" {
+@test "every mention of another page of innet is a link" {
 	for f in html/innet*.html; do
 		sed 's|<a class="Xr"[^>]*>[^<]*</a>||g; s|<[^>]*>||g' "$f" |
 			grep -oE 'innet[-_a-z]*\([1-8]\)' | tr '()' '. ' | while read -r page; do

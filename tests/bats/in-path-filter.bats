@@ -60,7 +60,7 @@ merges() {
 	jq -e '.departures_differ == 0' filter.json
 }
 
-@test "in the path: the filter merges the same of the captures, by every back-end" {
+@test "in the path: the filter merges the same updates from the captures, with every back-end" {
 	rack
 	by_each merges
 }
@@ -75,7 +75,7 @@ sums_rightly() {
 	cmp <(results switch-out.pcap) <(results again.pcap)
 }
 
-@test "in the path: the filter sums the same, by every back-end" {
+@test "in the path: the filter computes the same sums from the captures, with every back-end" {
 	rack
 	by_each sums_rightly
 }
@@ -89,7 +89,7 @@ answers() {
 	jq -e '.steps >= 50 and .departures_differ == 0' filter.json
 }
 
-@test "in the path: the filter of dlp answers the same, by every back-end" {
+@test "in the path: the filter gives the same answers for dlp, with every back-end" {
 	rack
 	by_each answers
 }
@@ -108,7 +108,7 @@ sums_beside() {
 	cmp <(results switch-out.pcap) <(results again.pcap)
 }
 
-@test "in the path: where regular traffic waits with results the filter does the same" {
+@test "in the path: the filter does the same as the switch if regular traffic queues with results" {
 	rack
 	by_each sums_beside
 }
@@ -120,7 +120,7 @@ two_racks() {
 	INNET_TESTBED=$(testbed.sh up two-racks -n 4 --rate 1gbit --owner $$)
 }
 
-@test "in the path: the filter repeats what the racks and the core of two tiers did" {
+@test "in the path: the filter repeats the work of the racks and the core of two tiers" {
 	two_racks
 	for s in core switch1 switch2; do
 		parent="--parent 10.77.0.1 --number ${s#switch}"
@@ -144,7 +144,7 @@ two_racks() {
 	done
 }
 
-@test "in the path: results that several hear at once are the filter's" {
+@test "in the path: the filter repeats results that several members receive at once" {
 	two_racks
 	testbed.sh exec core innet-switch -q -p iswitch -H 4 --reduce ordered --multicast 239.77.0.1 --insecure --bridge br0 \
 		$(captured core) 2>switch.err 3>&- &

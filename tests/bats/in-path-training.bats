@@ -45,7 +45,7 @@ each() {
 }
 came() { on server innet-ctl 10.77.0.2 stats --json | jq -r '"\(.counters.updates) \(.counters.constituents)"'; }
 
-@test "in the path: agents under two tiers learn CartPole by Olaf to 475 though all switches are killed, and are merged again" {
+@test "in the path: agents under two tiers learn CartPole to 475 with Olaf although all switches are killed" {
 	once training
 	rack
 	testbed.sh down "$INNET_TESTBED"

@@ -11,7 +11,7 @@ has_xdp() {
 	[ $rc -eq 0 ] || { cat why; return 1; }
 }
 
-@test "in the path: by AF_XDP it is the same: updates merge, sums are right, and nothing is left attached" {
+@test "in the path: with AF_XDP updates merge, sums are correct, and nothing remains attached" {
 	has_xdp
 	in_path -v --backend xdp --port-rate server=10Mbit --report switch.json
 	said 'back-end xdp: .*; port server and the following ports are attached by native XDP, copied, 1 queue'
@@ -41,7 +41,7 @@ has_xdp() {
 	jq -e '.interfaces | .frames > 0 and all(.w0, .w1; .kernel == 0 and .send_failed == 0)' switch.json
 }
 
-@test "in the path: while AF_XDP is there interfaces leave VLAN tags in frames" {
+@test "in the path: with AF_XDP interfaces leave VLAN tags in frames" {
 	has_xdp
 	tags() { [ "$(innet-frames switch rxvlan w0 w1 server)" = "$1" ]; }
 	tags 'on on on'
@@ -60,7 +60,7 @@ has_xdp() {
 	end_switch
 }
 
-@test "in the path: by AF_XDP regular traffic waits for its link, queues are all read, long frames are refused in a line" {
+@test "in the path: with AF_XDP regular traffic queues, all queues are read, and long frames are refused" {
 	has_xdp
 	in_path -p iswitch -H 1 --backend xdp --port-rate w0=50Mbit --regular queued --report switch.json
 	on w0 innet-worker -p iswitch --worker 0 --check 1 --synthetic 157kB --interval 0 -c 20 --switch 10.77.0.1
@@ -94,7 +94,7 @@ has_xdp() {
 	other_kinds --backend xdp
 }
 
-@test "in the path: by AF_XDP, killed or hung, it fails open, and nothing is left attached" {
+@test "in the path: with AF_XDP a killed or hanging switch lets traffic pass, and nothing remains attached" {
 	has_xdp
 	fails_open --backend xdp
 }

@@ -3,7 +3,7 @@
 load common
 load in-path
 
-@test "in the path: without privileges one line names the missing ones" {
+@test "in the path: without privileges, one line names the missing ones" {
 	rack
 	run -1 --separate-stderr on switch setpriv --reuid=65534 --clear-groups --bounding-set=-all \
 		innet-switch --insecure --bridge br0
@@ -11,7 +11,7 @@ load in-path
 	[[ $stderr == *'also needs these privileges: CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF' ]]
 }
 
-@test "in the path: by tap devices it is the same, and they are taken where packet sockets are not allowed" {
+@test "in the path: a switch can use tap devices, and uses them where packet sockets are not allowed" {
 	rack
 	in_path -v --backend packet
 	said 'back-end packet: .* by '
@@ -94,7 +94,7 @@ load in-path
 		<(jq -S '.totals, .clusters, .models, .weights, .ignored' filter.json)
 }
 
-@test "in the path: with the key, updates with proofs merge, too, and each side has its own" {
+@test "in the path: with a key, updates with proofs merge, and each side has its own proofs" {
 	rack
 	mkdir taps
 	(umask 077; printf 'sixteen bytes and more' >key)
@@ -122,7 +122,7 @@ load in-path
 	! command -v tshark >/dev/null || cmp <(payloads taps/*-out.pcap) <(payloads again.pcap)
 }
 
-@test "in the path: behind drop-tail queues updates are taken, and wait" {
+@test "in the path: updates wait in drop-tail queues" {
 	rack
 	in_path --queue fifo --port-rate server=10Mbit --report switch.json
 	server
@@ -133,7 +133,7 @@ load in-path
 	jq -e '.totals.arrived.packets > 150 and .totals.aggregated.packets == 0' switch.json
 }
 
-@test "in the path: iSwitch sums at the bridge's address, and every sum is right" {
+@test "in the path: iSwitch sums at the bridge's address, and every sum is correct" {
 	rack
 	in_path -p iswitch -H 2 --report switch.json
 	for w in 0 1; do
@@ -149,7 +149,7 @@ load in-path
 	jq -e '.interfaces.frames > 0' switch.json
 }
 
-@test "in the path: DLP is answered at the bridge's address" {
+@test "in the path: DLP gets answers at the bridge's address" {
 	rack
 	mkdir taps
 	for _ in 1 2 3; do
@@ -171,7 +171,7 @@ load in-path
 # Print every result of a switch in the captures, ordered by receiver.
 results() { for f in "$@"; do dumpiswitch "$f"; done | grep ' seg ' | cut -d' ' -f2- | LC_ALL=C sort -s -k2,2; }
 
-@test "in the path: from the captures of all ports the filter sums the same, and sends the same" {
+@test "in the path: from the captures of all ports, the filter computes the same sums and packets" {
 	rack
 	mkdir taps
 	for _ in 1 2 3; do
@@ -200,7 +200,7 @@ results() { for f in "$@"; do dumpiswitch "$f"; done | grep ' seg ' | cut -d' ' 
 	other_kinds
 }
 
-@test "in the path: streams, datagrams in runs and multicast arrive whole and in order, at an MTU of 9,000 too" {
+@test "in the path: streams, runs of datagrams and multicast arrive complete and in order, also at an MTU of 9,000" {
 	rack --queue 8000000	# datagrams and updates are more than the server's link for a while
 	first=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
 	favoured="$favoured taskset -c $first"
@@ -238,12 +238,12 @@ results() { for f in "$@"; do dumpiswitch "$f"; done | grep ' seg ' | cut -d' ' 
 	jq -e '.jobs["1"].counters.results == 50 * 18' switch.json
 }
 
-@test "in the path: killed or hung, it fails open, and nothing is left attached" {
+@test "in the path: a killed or hanging switch lets traffic pass, and nothing remains attached" {
 	rack
 	fails_open
 }
 
-@test "in the path: ports come, go, go down and up; a second switch is refused; the bridge goes" {
+@test "in the path: ports come and go, a second switch is refused, and the switch ends with its bridge" {
 	rack
 	in_path
 	run -1 --separate-stderr on switch innet-switch --bridge br0 --listen 127.0.0.1:0
@@ -285,7 +285,7 @@ within() {
 	}'
 }
 
-@test "in the path: a vector takes its bytes over the rate, and regular traffic beside it its share" {
+@test "in the path: a vector takes its bytes divided by the rate, and regular traffic gets its share" {
 	rack
 	in_path -p iswitch -H 1 --port-rate w0=20Mbit --regular queued --report switch.json
 	# 157,000 bytes in segments of 366 floats: 107 of 1,514 bytes and the rest
@@ -307,7 +307,7 @@ within() {
 	jq -e '.interfaces.w1 | has("own_bytes") | not' switch.json
 }
 
-@test "in the path: a stream of TCP beside a job shares its link, and the report has both" {
+@test "in the path: a TCP stream shares its link with a job, and the report counts both" {
 	rack
 	in_path -p iswitch -H 1 --port-rate w0=20Mbit --regular queued --report switch.json
 	if command -v iperf3 >/dev/null; then
@@ -339,7 +339,7 @@ within() {
 			$s[0].deaf_ns > 0 or (. > $came and . < 1.3 * $came)'
 }
 
-@test "in the path: racks that are bridges sum, and a core that is one sums theirs" {
+@test "in the path: racks in a bridge sum vectors, and a core in a bridge sums theirs" {
 	rack
 	testbed.sh down "$INNET_TESTBED"
 	INNET_TESTBED=$(testbed.sh up two-racks -n 4 --rate 1gbit --owner $$)
@@ -411,7 +411,7 @@ aom() { innet-aom -q $(printf -- '-r %s ' "$@") --program iswitch --json; }
 	aom w0.pcap | head -n 1 | jq -e '.members == 1 and .measured > 90 and .results == 100 * 108'
 }
 
-@test "in the path: two jobs behind a port hear their own results alone, behind its queue" {
+@test "in the path: two jobs behind a port receive only their own results, also through a queue" {
 	pairs -H 2 --multicast 239.77.0.1:5000 --port-rate switch1=200Mbit
 	pairs_train 2 30 1/0 2/0 1/1 2/1
 	jq -se 'all(.iterations == 30)' w?.json
@@ -426,7 +426,7 @@ aom() { innet-aom -q $(printf -- '-r %s ' "$@") --program iswitch --json; }
 	aom w2.pcap | head -n 1 | jq -e '.job == 7 and .measured > 20'
 }
 
-@test "in the path: workers receive the results of an IPv6 multicast group too" {
+@test "in the path: workers also receive results from an IPv6 multicast group" {
 	to='[fd77::1]'
 	pairs -H 4 --listen "$to" --multicast '[ff15::77]'
 	pairs_train 4 30 1/0 1/1 1/2 1/3
@@ -441,7 +441,7 @@ six() {
 	for w in 0 1; do on w$w ip -6 addr add fd77::1$w/64 dev eth0 nodad; done
 }
 
-@test "in the path: the same over IPv6" {
+@test "in the path: updates merge over IPv6, too" {
 	rack
 	six
 	in_path --port-rate server=10Mbit --report switch.json
@@ -470,7 +470,7 @@ six() {
 	end_switch
 }
 
-@test "in the path: the example merges, continues without the switch, and merges again" {
+@test "in the path: the example merges, continues without the switch, and merges again after its restart" {
 	rack
 	testbed.sh down "$INNET_TESTBED"
 	unset INNET_TESTBED
@@ -480,7 +480,7 @@ six() {
 		/^started/ { c = $3 > 2 * $2 } END { exit !(a && b && c) }' table
 }
 
-@test "in the path: between interfaces, with the key, updates with proofs merge, others pass" {
+@test "in the path: between two interfaces with a key, updates with proofs merge, and others pass" {
 	rack
 	(umask 077; printf 'sixteen bytes and more' >key)
 	on switch ip link del br0
@@ -503,7 +503,7 @@ six() {
 		'$s[0].totals.delivered.constituents == $p[0].constituents'
 }
 
-@test "in the path: between interfaces, without a bridge, all frames pass and updates merge" {
+@test "in the path: between two interfaces without a bridge, all frames pass and updates merge" {
 	rack
 	run -1 --separate-stderr on switch innet-switch --interfaces w0,w1
 	[[ $stderr == *'is a port of a bridge; use --bridge' ]]
@@ -526,7 +526,7 @@ six() {
 		'$s[0].totals.delivered.constituents == $p[0].constituents'
 }
 
-@test "in the path: twelve agents under two tiers learn CartPole, to the same bits as on sockets" {
+@test "in the path: twelve agents under two tiers learn CartPole to the same bits as over sockets" {
 	once training
 	rack
 	testbed.sh down "$INNET_TESTBED"
@@ -538,7 +538,7 @@ six() {
 	jq -e '.interfaces.frames > 1000' <(cat out--in-path/1-core.out)
 }
 
-@test "in the path: iterations pass 2^24, workers that come late go on there, and all is counted" {
+@test "in the path: iterations wrap at 2^24, and late workers begin at the current iteration" {
 	python numpy
 	rack
 	testbed.sh down "$INNET_TESTBED"
@@ -548,7 +548,7 @@ six() {
 	grep -q 'job 1 to [0-9]* past 2^24 1 times' hour
 }
 
-@test "in the path: updates with a VLAN tag merge, and leave with it" {
+@test "in the path: updates with a VLAN tag merge and keep the tag" {
 	rack
 	in_path --port-rate server=10Mbit --report switch.json
 	innet-gen -q --clusters 1 --workers 2 -c 400 -w sent.pcap

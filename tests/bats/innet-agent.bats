@@ -18,7 +18,7 @@ alone() {
 	[[ $output == *"mean reward 47"* ]]
 }
 
-@test "the same seed gives the same log, another seed another" {
+@test "the same seed gives the same log, and another seed gives another log" {
 	for s in 3 3 4; do
 		alone --algo ppo --steps 5k --seed $s --log log
 		cut -d, -f1-3 log >>all.$s
@@ -30,7 +30,7 @@ alone() {
 	grep -qE '^[0-9]+,1,[0-9]+,[0-9]+\.[0-9]{3}$' log
 }
 
-@test "a saved policy plays as well as it was trained" {
+@test "a saved policy gets a reward as high as at the end of its training" {
 	once training
 	alone --algo ppo --save p --seed 1
 	innet-agent --eval p --json | jq -e '.episodes == 100 and .mean_reward >= 475'
@@ -51,25 +51,25 @@ alone() {
 	[ "$(wc -l <log)" -eq 8 ]
 }
 
-@test "--solve that does not solve is status 1 and says how far it came" {
+@test "--solve exits with status 1 if the agent does not solve, and prints the reward reached" {
 	run -1 innet-agent --alone --solve --steps 2k
 	[[ $output == *"not solved: the mean reward of the last 100 episodes is "*", but 475 is needed"* ]]
 }
 
-@test "--json: an object a line, the last one the whole" {
+@test "--json prints an object a line, the last one for the complete training" {
 	innet-agent -q --alone --horizon 8 --steps 1000 --json >out 2>err
 	[ ! -s err ]
 	jq -se 'length > 5 and .[-1].steps == 1000' out
 }
 
-@test "the child sends hello, weights, gradients; models are adopted" {
+@test "the child sends hello, weights and gradients, and adopts models" {
 	run -0 --separate-stderr stream-echo -n 50 innet-agent --env cartpole
 	[[ $output == *'"elements":9155'*'"env":"cartpole"'* ]]
 	[[ $output == *"50 gradients, 0 stale"* ]]
 	[[ $stderr == *" 51 gradients, 50 results, 50 models and 0 sums received"* ]]
 }
 
-@test "a child through the stream learns as it does alone" {
+@test "a child of a worker learns the same as the agent alone" {
 	n=$(few 20000)
 	stream-echo -s innet-agent -q --algo ppo --steps $n --log child.csv
 	alone --algo ppo --steps $n --log alone.csv
@@ -83,25 +83,25 @@ alone() {
 	[[ $output == *"mean reward 47"* ]]
 }
 
-@test "of several results the last counts" {
+@test "the last of several results counts" {
 	stream-echo -m 3 -n 40 innet-agent -q --log three.csv
 	stream-echo -n 40 innet-agent -q --log one.csv
 	cmp <(cut -d, -f1-3 three.csv) <(cut -d, -f1-3 one.csv)
 }
 
-@test "end of stream: policy and log are whole, status 0" {
+@test "at the end of the stream the agent saves policy and log, and exits with status 0" {
 	stream-echo -n 20 innet-agent -q --save p --log log
 	innet-agent --eval p --episodes 1
 	[[ $(tail -c 1 log | od -An -c) == *'\n'* ]]
 	run -0 innet-agent </dev/null
 }
 
-@test "a reader that goes away is the end of training too" {
+@test "training ends if the reader of its output ends" {
 	mkfifo down
 	run -0 bash -c 'innet-agent -q <>down | head -c 100 >/dev/null; exit ${PIPESTATUS[0]}'
 }
 
-@test "a damaged stream: status 1, the byte and what is wrong" {
+@test "a damaged stream: the agent names the byte and the fault, and exits with status 1" {
 	run -1 stream-echo -x magic innet-agent
 	[[ $output == *"standard input: byte "*": does not begin with INET"* ]]
 	run -1 stream-echo -x length innet-agent
@@ -117,12 +117,12 @@ alone() {
 	[[ $output == *"standard input: the worker sent no result for gradient 1 within 0.2 s"* ]]
 }
 
-@test "a reader that never reads is given up, by name" {
+@test "an agent names a reader that never reads, and gives up" {
 	run -1 stream-echo -x deaf innet-agent --give-up 200ms
 	[[ $output == *"standard output: the worker did not read gradient "*" within 0.2 s"* ]]
 }
 
-@test "SIGTERM ends a lesson of many gradients, not only play" {
+@test "SIGTERM ends a lesson of many gradients, and not only play" {
 	innet-agent -q --alone --algo ppo --horizon 4096 --epochs 1000 \
 		--steps 1M --report r --log log 3>&- &
 	until [ "$(tail -n 1 log | cut -d, -f1)" -gt 32700 ] 2>/dev/null; do
@@ -133,7 +133,7 @@ alone() {
 	jq -e '.steps <= 32768 and .gradients < 128000' r
 }
 
-@test "SIGTERM is a normal end: policy saved, log whole, status 0" {
+@test "after SIGTERM the agent saves policy and log, and exits with status 0" {
 	mkfifo err
 	innet-agent -v --alone --steps 1G --save p --log log 2>err 3>&- &
 	pid=$!
@@ -157,7 +157,7 @@ alone() {
 	[ -s p ]
 }
 
-@test "--compute takes so long for each gradient, and counts as computing" {
+@test "--compute lengthens each gradient by this time, which counts as computing" {
 	stream-echo -n 20 innet-agent -q --compute 20ms --report r.json >/dev/null
 	jq -e '.gradients >= 20 and .play_s + .learn_s >= 0.02 * .gradients' r.json
 	run -2 innet-agent --role actor --replay-memory :1 --algo dqn --compute 1s
@@ -169,7 +169,7 @@ alone() {
 	tail -n 1 log | awk -F, '{ exit !($4 >= 0.02 * 20) }'
 }
 
-@test "--report: what was done, and where the time went" {
+@test "--report gives the work done and the time of each part" {
 	alone --algo ppo --steps 5k --report r
 	jq -e '.env == "cartpole" and .algo == "ppo" and .params == 9155 and
 	    .vector_bytes == 36620 and .steps == 5000 and .gradients == 144 and
@@ -181,7 +181,7 @@ alone() {
 	[ "$output" = "innet-agent: no/such: No such file or directory" ]
 }
 
-@test "--vector fills up with zeros, and learns the same" {
+@test "--vector pads vectors with zeros and does not change what is learned" {
 	n=$(few 20000)
 	stream-echo -s innet-agent -q --steps $n --log plain.csv
 	run -0 stream-echo -s innet-agent -q --steps $n --log wide.csv --vector 157.52kB --report r
@@ -190,7 +190,7 @@ alone() {
 	cmp <(cut -d, -f1-3 plain.csv) <(cut -d, -f1-3 wide.csv)
 }
 
-@test "deltas: a server that adds them whole teaches what the agent taught itself" {
+@test "a server that adds whole deltas gets the weights that the agent gets alone" {
 	once training
 	# both runs are equal to the bit while old + (new - old) equals new,
 	# which holds for the first lessons
@@ -201,7 +201,7 @@ alone() {
 	jq -e '.gradients == 16 * .sent and .mean100_reward > 150' r
 }
 
-@test "misuse is named" {
+@test "errors name the misuse" {
 	run -2 innet-agent --env pong
 	[[ $output = "innet-agent: invalid environment 'pong': not one of cartpole, "* ]]
 	run -2 innet-agent --algo magic
@@ -221,7 +221,7 @@ alone() {
 	done
 }
 
-@test "files that cannot be opened are named before training starts" {
+@test "errors name files that cannot be opened, before training starts" {
 	run -1 innet-agent --alone --log no/such.csv
 	[ "$output" = "innet-agent: no/such.csv: No such file or directory" ]
 	run -1 innet-agent --alone --save no/such
@@ -245,7 +245,7 @@ alone() {
 	[ "$stderr" = "innet-agent: standard output: Broken pipe" ]
 }
 
-@test "a policy that is none is refused" {
+@test "the agent refuses a file that is not a policy" {
 	alone --steps 100 --save p
 	head -c 500 p >cut
 	run -1 innet-agent --eval cut

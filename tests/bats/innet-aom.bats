@@ -20,7 +20,7 @@ aom() {
 	innet-aom -q "$@"
 }
 
-@test "ages from 0 are Olaf's vector V1" {
+@test "ages from 0 equal those of Olaf's vector V1" {
 	aom -r got.pcap --from 0 --end capture --json >out
 	[ "$(jq -c '[.cluster,.received,.merged,.mean_age_ns]' out)" = \
 '[1,2,2,14854839]
@@ -31,13 +31,13 @@ aom() {
 21000000' ]
 }
 
-@test "the oldest constituents of V1, found in what was sent" {
+@test "innet-aom finds the oldest constituents of V1 in the sent updates" {
 	aom -r got.pcap --from 0 --end capture --sent sent.pcap --constituents oldest --json >out
 	[ "$(jq -s '.[1].mean_age_ns' out)" -eq 14532258 ]
 	[ "$(jq -s '.[0].mean_age_ns' out)" -eq 14854839 ]
 }
 
-@test "the oldest constituents of V7, behind two switches" {
+@test "innet-aom finds the oldest constituents of V7, behind two switches" {
 	ms 1 1 0 1 1 1  2 2 0 1 1 2  3 2 1 1 1 3  5 3 0 1 1 5  14 3 1 1 1 14 \
 		21 2 0 2 1 21 | mkolaf >sent.pcap
 	ms 27 1 0 1 1 1  47 2 1 1 2 3  67 3 1 1 2 14  87 2 0 2 1 21 |
@@ -47,19 +47,19 @@ aom() {
 		"42810345 42580460 42350575" ]
 }
 
-@test "a delivery that was never sent is counted, and taken as it is" {
+@test "a delivery without a sent update is counted and used for ages" {
 	ms 9 1 7 7 1 4 | mkolaf >odd.pcap
 	run -0 innet-aom -r odd.pcap --sent sent.pcap --constituents oldest --csv
 	[[ $output == *"; unmatched 1;"* ]]
 }
 
-@test "losses: sent less merged, by cluster and in all" {
+@test "losses are the updates sent without those merged, by cluster and in total" {
 	aom -r got.pcap --sent sent.pcap --json >out
 	[ "$(jq -c '[.sent,.lost,.loss_percent]' out | xargs)" = \
 		"[2,0,0] [4,1,25] [6,1,16.6667]" ]
 }
 
-@test "a report splits what is lost; loss is what was dropped" {
+@test "with a switch report, innet-aom splits the losses; loss counts only drops" {
 	cat >report.json <<-'E'
 	{"totals":{"arrived":{"packets":6,"constituents":6},"superseded":{"packets":1,"constituents":1},"dropped_full":{"packets":2,"constituents":3}},
 	"clusters":{"2":{"arrived":{"packets":4,"constituents":4},"superseded":{"packets":1,"constituents":1}},"9":{"arrived":{"packets":2,"constituents":2},"dropped_limit":{"packets":2,"constituents":2}}}}
@@ -73,7 +73,7 @@ aom() {
 	[[ $output == *"counts dropped and superseded updates"* ]]
 }
 
-@test "a damaged report is named" {
+@test "innet-aom names a damaged report" {
 	for s in '' '{' '[]' '{"totals":1}' '{"totals":{"arrived":7}}' \
 		'{"totals":{},"clusters":[{}]}' '{"totals":{},"clusters":{"x":{}}}' \
 		'{"totals":{"arrived":{"constituents":-1}}}'; do
@@ -83,14 +83,14 @@ aom() {
 	done
 }
 
-@test "with --sent a cluster never served counts with the whole span" {
+@test "with --sent, a cluster without deliveries counts with the whole span" {
 	ms 2 3 0 1 1 2 | mkolaf >more.pcap
 	aom -r got.pcap --sent more.pcap --end capture --json >out
 	[ "$(jq -c 'select(.cluster == 3) | [.received,.mean_age_ns,.max_age_ns,.mean_peak_age_ns]' out)" = \
 		'[0,14500000,29000000,null]' ]
 }
 
-@test "the age ends with the later capture, or at --until" {
+@test "ages end with the later capture, or at --until" {
 	ms 1 1 0 1 1 1  41 7 0 1 1 41 | mkolaf >late.pcap
 	aom -r got.pcap --sent late.pcap --end capture --json >out
 	[ "$(jq 'select(.cluster == 1) .max_age_ns' out)" -eq 35000000 ]
@@ -102,7 +102,7 @@ aom() {
 	[ "$(jq -s '.[-1].received' out)" -eq 1 ]
 }
 
-@test "--from: first, sent, a time, a time after the first packet" {
+@test "--from accepts first, sent, a time, and a time after the first packet" {
 	for f in first:22500000 sent:22500000 +1ms:22000000 12ms:22500000; do
 		aom -r got.pcap --sent sent.pcap --from "${f%:*}" --json >out
 		jq -c '[.cluster,.mean_age_ns,.max_age_ns]' out
@@ -114,7 +114,7 @@ aom() {
 	run -2 innet-aom -r got.pcap --from soon
 }
 
-@test "an empty capture: status 0, every key there, nothing received" {
+@test "an empty capture: every key is printed, nothing received, status 0" {
 	mkolaf </dev/null >empty.pcap
 	run -0 --separate-stderr innet-aom -r empty.pcap --json
 	[ "$(jq -r 'keys_unsorted | join(" ")' <<<"$output")" = "cluster received merged sent lost loss_percent superseded dropped mean_age_ns p50_age_ns p95_age_ns p99_age_ns max_age_ns mean_peak_age_ns max_peak_age_ns jain" ]
@@ -124,7 +124,7 @@ aom() {
 	[[ $output == "innet-aom: /dev/null: the file is empty"* ]]
 }
 
-@test "every reason for leaving a packet out has its name" {
+@test "every reason for ignoring a packet has a name" {
 	for w in fragment sum=bad cut=73 lie short=31 version=2 kind=9 extra=4 \
 		nan; do
 		echo "1000 1 1 1 1 900 0 4 $w"
@@ -136,13 +136,13 @@ aom() {
 	[[ $output == *"ignored 10: of bad.pcap 1 short, 1 version, 1 kind, 2 length, 1 nonfinite, 1 fragment, 1 checksum, 1 snaplen; of zero.pcap 1 merged"* ]]
 }
 
-@test "checksums of 0 and of the pseudo header alone pass; ECN and port do not matter" {
+@test "innet-aom accepts checksums of 0 and of the pseudo header alone, any ECN bits and any port" {
 	printf '1000 1 1 1 1 900 0 4 %s\n' sum=none sum=pseudo tos=0x2f \
 		dport=9 v6 | mkolaf >ok.pcap
 	[ "$(aom -r ok.pcap --json | tail -1 | jq .received)" -eq 5 ]
 }
 
-@test "models, weights and other traffic are passed over" {
+@test "innet-aom skips models, weights and other traffic" {
 	printf '1000 1 1 1 1 900 0 4 %s\n' kind=2 kind=3 tos=0x28 kind=1 |
 		mkolaf >mix.pcap
 	run -0 innet-aom -r mix.pcap --json
@@ -157,7 +157,7 @@ aom() {
 	grep -q '^1,2,2,' radiotap.csv
 }
 
-@test "a filter finds UDP in each of them, also where PPP's frames lack what libpcap skips" {
+@test "a filter finds UDP in frames of each link type, also in short PPP frames" {
 	# except for 802.11 with a padded header, which libpcap does not
 	# recognise
 	for l in ethernet vlan raw sll sll2 null ppp hdlc pppoe wifi; do
@@ -172,7 +172,7 @@ aom() {
 	done
 }
 
-@test "a link type that is not understood is refused by its name, by every tool" {
+@test "every tool names a link type that it does not support, and refuses it" {
 	ms 11 1 0 1 1 1 | mkolaf -l 195 >l.pcap
 	editcap -F pcapng l.pcap l.pcapng
 	for f in l.pcap l.pcapng; do
@@ -197,7 +197,7 @@ aom() {
 	grep -q "^1 innet-aom: odd.pcap: packet 2: its timestamp has 4294967295 nanoseconds, which is a second or more$" all
 }
 
-@test "innet-aom takes packets once that a cooked capture of the loopback has twice" {
+@test "innet-aom counts a packet once that a cooked capture of the loopback contains twice" {
 	ms 11 1 0 1 1 1  31 1 1 1 1 6 | mkolaf >want.pcap
 	ms 11 1 0 1 1 1  31 1 1 1 1 6 | sed 'p;s/$/ outgoing/' | mkolaf -l sll2 >l.pcap
 	run -0 --separate-stderr innet-aom -q -r l.pcap --csv
@@ -205,7 +205,7 @@ aom() {
 	[ "$stderr" = "innet-aom: l.pcap: 2 of 4 packets were captured twice, when they were sent over the loopback and when they were received; each counts once" ]
 }
 
-@test "time going backwards: one warning, the first packet named, status 0" {
+@test "timestamps that go back: one warning names the first packet, status 0" {
 	ms 30 1 0 1 1 1  20 1 0 2 1 19  25 1 0 3 1 24  40 1 0 4 1 39 |
 		mkolaf >back.pcap
 	run -0 --separate-stderr innet-aom -q -r back.pcap --json
@@ -214,7 +214,7 @@ aom() {
 	[ "$(jq -s '.[0].max_age_ns' <<<"$output")" -eq 29000000 ]
 }
 
-@test "an update from the future has the age 0 and is counted" {
+@test "an update generated after its arrival has age 0 and is counted" {
 	ms 10 1 0 1 1 12  20 1 0 2 1 18 | mkolaf >ahead.pcap
 	run -0 innet-aom -r ahead.pcap --json
 	[[ $output == *"clock_ahead 1;"*'"max_age_ns":10000000,'* ]]
@@ -227,7 +227,7 @@ aom() {
 	[ "$(tail -1 <<<"$output" | jq .received)" -eq 2 ]
 }
 
-@test "by worker: a row each; losses of each are known until updates merge" {
+@test "--by worker prints a row for each worker; its losses are known until updates merge" {
 	aom -r sent.pcap --sent sent.pcap --by worker --json >out
 	[ "$(jq -c '[.cluster,.worker,.received,.lost]' out | xargs)" = \
 "[1,0,1,0] [1,1,1,0] [2,0,2,0] [2,1,2,0] [all,null,6,0]" ]
@@ -236,7 +236,7 @@ aom() {
 	aom -r got.pcap --by worker | grep -q '^2\.1 '
 }
 
-@test "a vector in several packets: an age for each range, taken together" {
+@test "each range of a vector in several packets has its own age, and rows combine them" {
 	{
 		echo '10 1 0 1 1 0 0 8 n=4 following=1'
 		echo '20 1 0 1 1 0 0 8 n=4'
@@ -249,7 +249,7 @@ aom() {
 	[ "$(cut -d, -f1 s.csv | sort -u | xargs)" = "1 1/1 cluster" ]
 }
 
-@test "standard output takes one of the table and --series, standard input one capture" {
+@test "only one output can use standard output, and only one capture standard input" {
 	only() {
 		run -2 --separate-stderr innet-aom "${@:2}" <got.pcap
 		[ "$output$stderr" = "innet-aom: $1" ]
@@ -261,7 +261,7 @@ aom() {
 	only "--sent and --compare both read pipe" -r got.pcap --sent pipe --compare got.pcap
 }
 
-@test "--series: the sawtooth, a point before and after each fall" {
+@test "--series prints the sawtooth of the age, with a point before and after each fall" {
 	aom -r got.pcap --from 0 --end capture --series s.csv
 	[ "$(grep '^2,' s.csv | xargs)" = \
 		"2,0,0 2,21000000,21000000 2,21000000,16000000 2,31000000,26000000" ]
@@ -270,7 +270,7 @@ aom() {
 	[[ $output == *"innet-aom: no/such.csv: No such file"* ]]
 }
 
-@test "--compare: both runs and the ratio of each figure" {
+@test "--compare prints both runs and the ratio of each figure" {
 	ms 12 1 0 1 1 1 62 1 1 1 1 12 | mkolaf >other.pcap
 	aom -r got.pcap --from 0 --compare other.pcap --json >out
 	[ "$(jq -c '[.cluster,.run.received,.other.received,.ratio.max_age_ns]' out | xargs)" = \
@@ -280,7 +280,7 @@ aom() {
 	aom -r got.pcap --compare got.pcap | grep -q '^all  *jain .* 1$'
 }
 
-@test "bare packets: clusters by prefix, generated when they were sent" {
+@test "bare packets: the prefix gives the cluster, and the time of sending is the generation time" {
 	printf 'prefix,cluster\n10.0.1.0/24,1\n10.0.0.0/16,5\n10.0.1.2/32,2\n' >t.csv
 	{
 		echo '1000 1 0 1 1 0 1.5 4 bare'
@@ -309,7 +309,7 @@ aom() {
 	[ "$stderr" = "innet-aom: standard output: Broken pipe" ]
 }
 
-@test "bare packets of 60,000 prefixes find their own" {
+@test "innet-aom finds the right prefix among 60,000 for bare packets" {
 	seq 0 59999 | awk 'BEGIN { print "10.0.0.0/8,65000" }
 		{ printf "10.%d.%d.128/25,%d\n", $1 / 256, $1 % 256, $1 }' >t.csv
 	for a in 0.0.129 117.5.200 234.95.255 234.96.255 0.0.127; do
@@ -320,7 +320,7 @@ aom() {
 		"[0,1] [29957,1] [59999,1] [65000,2] [all,5]" ]
 }
 
-@test "a bad cluster table is named with its line" {
+@test "an error in a cluster table gives the line" {
 	for row in '10.0.0.0/33,1' '10.0.0,1' '10.0.0.0/8' '10.0.0.0/8,65536' ',' \
 		'10.0.0.0/8,1,2' 'fd00::/129,1'; do
 		printf 'prefix,cluster\n10.0.0.0/8,1\n%s\n' "$row" >t.csv
@@ -329,7 +329,7 @@ aom() {
 	done
 }
 
-@test "words that do not go together are refused with status 2" {
+@test "contradictory options are refused with status 2" {
 	for w in "--by flow" "--constituents middle" "--constituents oldest" \
 		"--format bare" "--cluster-table t.csv" "--compare-sent got.pcap" \
 		"--compare-counters x" "--sent - -r -" "--until 1y" \
@@ -344,7 +344,7 @@ aom() {
 	run -1 innet-aom -q -r got.pcap --series /dev/full
 }
 
-@test "65,536 clusters: all are there" {
+@test "innet-aom prints all of 65,536 clusters" {
 	seq 0 65535 | awk '{ print 1000 + $1, $1, 0, 1, 1, 900, 0, 1 }' |
 		mkolaf >many.pcap
 	[ "$(aom -r many.pcap --json | wc -l)" -eq 65537 ]
@@ -371,7 +371,7 @@ aom() {
 	[[ $stderr == "innet-aom: later.pcap: 20 of 20 packets carry updates that are older than the capture, by up to 3.1536e+07 s; they may have been replayed with --no-stamp, or their times may count from another epoch" ]]
 }
 
-@test "--total and --columns: that row, and those figures in that order" {
+@test "--total prints the row for all, and --columns the given figures in the given order" {
 	innet-gen -q --clusters 2 --workers 2 -c 20 -w sent.pcap
 	innet-switch -q -r sent.pcap -w got.pcap --slots 4 --rate 40M
 	innet-aom -q -r got.pcap --sent sent.pcap --csv >all

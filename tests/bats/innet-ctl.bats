@@ -64,7 +64,7 @@ refuses() {
 	diff want got
 }
 
-@test "members is a table, also of a job without any" {
+@test "members prints a table, also for a job without members" {
 	fake
 	innet-ctl $at members >got
 	cat >want <<-END
@@ -104,7 +104,7 @@ refuses() {
 	is "2 members, all heard within 1 s" "{\"h\":2,\"open\":true,\"halted\":false,\"members\":[7,\"x\"],\"gone\":[1,{}]}"
 }
 
-@test "counters at zero are left out, unless -v" {
+@test "innet-ctl prints counters that are zero only with -v" {
 	echo '{"counters":{"a":0,"b":2,"c":0},"gauges":{"d":0}}' >stats
 	fake --stats stats
 	[ "$(innet-ctl $at stats | xargs)" = "counter total b 2 gauge value d 0" ]
@@ -114,14 +114,14 @@ refuses() {
 	[[ $output == *"--verbose is only for stats and watch"* ]]
 }
 
-@test "answers that are lost: asked again with the same xid" {
+@test "innet-ctl repeats a request with the same xid if the answer is lost" {
 	fake --lose 2
 	[ "$(innet-ctl --give-up 250ms $at set-h 3)" = "h was 4" ]
 	[ "$(wc -l <log)" -eq 3 ]
 	[ "$(sort -u log | wc -l)" -eq 1 ]
 }
 
-@test "no answer: status 1, and who, what, how often and how long" {
+@test "without an answer, innet-ctl gives the request, the number of tries and the time, and exits with status 1" {
 	fake --lose 1000
 	refuses "halt: no answer within 60 ms to 5 requests" innet-ctl --give-up 60ms $at halt
 	[ "$(wc -l <log)" -eq 5 ]
@@ -130,14 +130,14 @@ refuses() {
 		innet-ctl --give-up 60ms $at leave
 }
 
-@test "wrong xids, jobs, senders, actions and stray packets are passed over" {
+@test "innet-ctl ignores wrong xids, jobs, senders and actions, and stray packets" {
 	fake --noise --key key
 	[ "$(innet-ctl --key key $at set-h 3)" = "h was 4" ]
 	[ "$(innet-ctl --key key $at stats --job 1 --json | jq .counters.added)" -eq 110 ]
 	[ "$(innet-ctl --key key $at help 5:0)" = "5:0: sent, 4 contributions, 3 floats" ]
 }
 
-@test "a key seals; without it, or with another, nothing is done and it shows" {
+@test "innet-ctl seals its requests with a key; without the right key they have no effect, and an error says so" {
 	fake --key key
 	(umask 077; printf 'a key of 16 bytes' >other)
 	[ "$(innet-ctl --key key $at set-h 3)" = "h was 4" ]
@@ -150,7 +150,7 @@ refuses() {
 		innet-ctl --give-up 100ms --key key $at set-h 5
 }
 
-@test "a key file that is none is named" {
+@test "an error names a file that is not a key file" {
 	umask 077
 	: >empty
 	head -c 4097 /dev/urandom >long
@@ -161,7 +161,7 @@ refuses() {
 	done
 }
 
-@test "a refusal: status 1, and why; with --json also as an object" {
+@test "a refusal gives the reason, also as an object with --json, and status 1" {
 	fake --status 6
 	refuses "halt: refused: not ready, or halted" innet-ctl $at halt
 	refuses "members: refused: not ready, or halted" innet-ctl $at members
@@ -177,7 +177,7 @@ refuses() {
 	refuses "help: refused: gone: older than what is kept" innet-ctl $at help 1:2
 }
 
-@test "--json is one object a line, whatever the answer" {
+@test "--json prints one object a line for every answer" {
 	fake
 	for v in "join --vector 9" leave "set-h 3" "fbcast 1:2" "help 1:0" "help 1:1" members stats; do
 		innet-ctl --json $at $v >out
@@ -186,7 +186,7 @@ refuses() {
 	done
 }
 
-@test "text in many pages is put together, also when it changed meanwhile" {
+@test "innet-ctl joins the pages of a long text, also if the text changes meanwhile" {
 	fake --page-bytes 7
 	innet-ctl --json $at members | jq -e '.members | length == 4'
 	fake --page-bytes 400 --changing 2
@@ -201,7 +201,7 @@ refuses() {
 	refuses "stats: page 0 of the answer has 20.. bytes, more than 1400" innet-ctl $at stats
 }
 
-@test "70,000 members come through" {
+@test "members prints 70,000 members" {
 	python3 -c 'import json; print(json.dumps({"members": [{"id": i} for i in range(70000)]}))' >many
 	fake --members many
 	[ "$(innet-ctl $at members | tail -n 1 | awk '{ print $1 }')" -eq 69999 ]
@@ -231,7 +231,7 @@ refuses() {
 	refuses "stats: the answer, of 20001 bytes, is not a JSON object" innet-ctl $at stats
 }
 
-@test "values that make no sense are a dash, and nothing upsets a terminal" {
+@test "impossible values are printed as a dash, and no text can disturb a terminal" {
 	cat >text <<-'END'
 	{"program":"a\u001b[2J\"\\\u009b\nz","job":{}, "jobs":[{"job":"\u001b[2J\u009b"}], "members":[7, [], {"id":"0","port":1e999,"address":"\u001b[2J\u00e9","missing":-1.5}],
 	 "counters":{"\u001b[2J":1,"big":1e300,"text":"x","a b":3,"a-b":4,"null":null}}
@@ -246,7 +246,7 @@ refuses() {
 	[ "$(innet-ctl $at members | tail -n 1 | tr -s ' ')" = " - - ?[2J??:- - - - -1.5" ]
 }
 
-@test "--prometheus: every line is a type or a sample, digits are all there" {
+@test "--prometheus prints only types and samples, with all digits" {
 	fake
 	innet-ctl $at stats --prometheus --job 7 >out
 	run ! grep -vE '^(# TYPE [a-z_]+ (counter|gauge)|[a-z_]+\{job="7",program="iswitch"\} -?[0-9]+)$' out
@@ -255,7 +255,7 @@ refuses() {
 	grep -q '^innet_job_filling{.*} -2$' out
 }
 
-@test "--prometheus without --job: the switch and each job, by name" {
+@test "--prometheus without --job prints the counters of the switch and of each job" {
 	fake
 	innet-ctl $at stats --prometheus >out
 	grep -q '^innet_switch_packets_total{program="iswitch"} 1000$' out
@@ -268,7 +268,7 @@ refuses() {
 	awk '/^# TYPE/ { name = $3; next } { sub(/\{.*/, ""); if ($0 != name) exit 1 }' out
 }
 
-@test "jobs is a table, of whatever a program tells" {
+@test "jobs prints a table of the keys that the program sends" {
 	fake
 	innet-ctl $at jobs >out
 	[ "$(head -n 1 out)" = "iswitch, 2 jobs" ]
@@ -279,7 +279,7 @@ refuses() {
 	[ "$(innet-ctl $at jobs | tail -n 1 | xargs)" = "1 2 3 4 5 6 7 8 9 10" ]
 }
 
-@test "watch: a block a time, with rates from the second on" {
+@test "watch prints a block at each interval, with rates from the second block on" {
 	fake
 	start=$(date +%s%N)
 	innet-ctl $at watch --job 1 -c 3 --interval 100ms >out
@@ -295,7 +295,7 @@ refuses() {
 	innet-ctl $at watch -c 1 | grep -q '^iswitch, 2 jobs$'
 }
 
-@test "watch: on a terminal it redraws; an interrupt is its normal end" {
+@test "watch redraws on a terminal, and ends with status 0 after an interrupt" {
 	fake
 	script -qc "innet-ctl $at watch -c 2 --interval 10ms" /dev/null >out </dev/null
 	[ "$(grep -c $'\033\[H' out)" -eq 2 ]
@@ -306,7 +306,7 @@ refuses() {
 	wait $!
 }
 
-@test "a switch that dies under watch: status 1; an interrupted request dies of it" {
+@test "watch exits with status 1 if the switch dies; an interrupt ends a request by the signal" {
 	fake
 	innet-ctl --give-up 20ms $at watch --interval 1ms >out 2>err 3>&- &
 	watch=$!
@@ -323,7 +323,7 @@ refuses() {
 	[ $rc -eq 143 ]
 }
 
-@test "misuse: status 2 and a line that says what is wrong" {
+@test "misuse is reported in one line, with status 2" {
 	while IFS='|' read -r words why; do
 		run -2 --separate-stderr innet-ctl $words
 		[ -z "$output" ]
@@ -359,12 +359,12 @@ refuses() {
 	END
 }
 
-@test "over IPv6" {
+@test "innet-ctl works over IPv6" {
 	fake --v6
 	[ "$(innet-ctl "[::1]:${at#*:}" set-h 3)" = "h was 4" ]
 }
 
-@test "a full disk is noticed" {
+@test "innet-ctl reports a full disk" {
 	[ -w /dev/full ] || skip "no /dev/full"
 	fake
 	for v in members stats "watch -c 1" "set-h 3"; do
@@ -373,7 +373,7 @@ refuses() {
 	done
 }
 
-@test "a live switch: join, look, count on fewer, and leave" {
+@test "innet-ctl joins a job on a live switch, prints its state, sets H and leaves" {
 	serve switch innet-switch -q -p iswitch -H 2 --key key
 	ctl() { innet-ctl --key key "$switch" "$@"; }
 	free=$(python3 -c 'import socket; s = socket.socket(type=socket.SOCK_DGRAM); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
@@ -389,7 +389,7 @@ refuses() {
 	ctl stats --prometheus | grep -q '^innet_job_leaves_total{job="1",program="iswitch"} 1$'
 }
 
-@test "a queue that runs: its clusters are listed, and a worker is moved to another and back" {
+@test "innet-ctl lists the clusters of a running queue, and moves a worker to another cluster and back" {
 	serve ps innet-ps -q --write-in ps.pcap
 	serve sw innet-switch -q --queue olaf --upstream "$ps" --rate 5Mbit
 	for w in 7 8; do

@@ -18,7 +18,7 @@ true_of() {
 	PYTHONPATH=$srcdir/tests/twins python3 "$srcdir/tests/twins/format_truth.py" truth.csv "$1" out.csv
 }
 
-@test "a protocol of one's own over UDP, by a file and by options" {
+@test "a file or options describe the updates of a user's own protocol over UDP" {
 	for seed in 1 2; do
 		made udp $seed
 		echo "{\"name\":\"my-rl\",\"filter\":\"udp port 5555\",$ids,$head}" >f.json
@@ -29,13 +29,13 @@ true_of() {
 	done
 }
 
-@test "generated when it was sent: found by its sequence" {
+@test "generated=sent takes the generation time from the sent packet with the same sequence number" {
 	made udp
 	true_of sent -r got.pcap --sent sent.pcap --field cluster=u16@0 \
 		--field worker=u16@2 --field sequence=u32@4 --field generated=sent
 }
 
-@test "many updates in a frame, as with offloads; a remainder is refused" {
+@test "a datagram can contain many updates, as with offloads; a remainder is refused" {
 	made many
 	echo "{\"length\":24,$ids,$head}" >f.json
 	true_of sent -r got.pcap --sent sent.pcap --format f.json
@@ -44,7 +44,7 @@ true_of() {
 	[[ $output =~ "ignored "[0-9]+": "[0-9]+" length" ]]
 }
 
-@test "TCP: messages of one length, of their own length, with a delimiter" {
+@test "TCP: messages have a fixed length, a length field or a delimiter" {
 	for seed in 1 2 3; do
 		made fixed $seed
 		echo "{\"length\":24,$ids,$head}" >f.json
@@ -59,7 +59,7 @@ true_of() {
 	done
 }
 
-@test "TCP: a capture that lost a segment finds the messages behind it, or says that it cannot" {
+@test "TCP: if a segment is missing, innet-aom finds the messages after it, or reports that it cannot" {
 	made fixed
 	python3 - <<-'END'
 	import struct
@@ -87,7 +87,7 @@ true_of() {
 	[[ $output =~ "ignored "[0-9]+": "[0-9]+" stream" ]]
 }
 
-@test "opaque payloads: matched to the sent packets, equal ones in their order" {
+@test "opaque payloads are matched to the sent packets, and equal payloads in their order" {
 	for seed in 1 2; do
 		made opaque $seed
 		true_of sent -r got.pcap --sent sent.pcap --format match --field cluster=1 || true
@@ -125,7 +125,7 @@ true_of() {
 	[[ $output == *"ignored 0"* ]]
 }
 
-@test "cut to 100 bytes: headers that hold what is asked for suffice; else it is named" {
+@test "truncated packets suffice if the headers contain the fields; otherwise innet-aom names the field" {
 	made udp
 	true_of first -r cut.pcap --field cluster=u16@0 --field generated=u64@8,us
 	made many
@@ -136,7 +136,7 @@ true_of() {
 	[[ $output =~ [0-9]+" snaplen" ]]
 }
 
-@test "a table of times: any order of columns and rows, units, addresses and words" {
+@test "a table of times can have any order of columns and rows, units, addresses and words" {
 	made udp
 	true_of sent -r truth.csv --format csv
 	sed -i '/,$/d' truth.csv
@@ -153,7 +153,7 @@ true_of() {
 	[[ $stderr == *"t.csv: column 'note' is not used"* ]]
 }
 
-@test "a bad table is named with its line" {
+@test "an error in a table gives the line" {
 	h=cluster,worker,generated_ns,received_ns
 	while IFS='|' read -r lines why; do
 		printf "$lines" >t.csv
@@ -175,7 +175,7 @@ true_of() {
 	[ "$output" = "innet-aom: t.csv:1: the table is empty; its first line must name the columns" ]
 }
 
-@test "a bad format is named with its key" {
+@test "an error in a format gives the key" {
 	made udp
 	while IFS='|' read -r json why; do
 		echo "$json" >f.json
@@ -202,7 +202,7 @@ true_of() {
 	done
 }
 
-@test "several captures of either end are read as one, in order of time" {
+@test "several captures of one end are merged in order of time" {
 	made udp
 	# write the packets of each cluster to a separate file
 	for c in 1 2 3; do
@@ -215,7 +215,7 @@ true_of() {
 		--sent sent-1.pcap --sent sent-2.pcap --format f.json
 }
 
-@test "--offset moves a clock; --estimate-offset finds by how much" {
+@test "--offset corrects a clock, and --estimate-offset computes the offset" {
 	made udp
 	python3 - <<-'END'
 	import struct
@@ -248,7 +248,7 @@ true_of() {
 	[ "$output" = "innet-aom: --estimate-offset: got.pcap and sent.pcap do not share packets in both directions; give --offset instead" ]
 }
 
-@test "if innet-aom recognises nothing, a line says what the capture has; --strict makes it a failure" {
+@test "if innet-aom recognises no update, it describes the capture; with --strict it fails" {
 	made udp
 	run -0 --separate-stderr innet-aom -q -r got.pcap --total
 	[[ $stderr =~ ^"innet-aom: got.pcap: none of "[0-9]+" packets is an update with innet's DSCP 11: "[0-9]+" of UDP to port 5555 with DSCP 0"$ ]]
@@ -264,7 +264,7 @@ true_of() {
 	run -1 innet-aom -q -r bad.pcap --total --strict
 }
 
-@test "a codepoint that was rewritten is guessed, and --filter takes the packets" {
+@test "innet-aom guesses a rewritten codepoint, and --filter accepts its packets" {
 	innet-gen -q --clusters 2 --workers 2 -c 20 -w marked.pcap
 	python3 - <<-'END'
 	import struct
@@ -285,7 +285,7 @@ true_of() {
 	cmp want got
 }
 
-@test "ages end with their cluster's packets, unless the captures are asked for" {
+@test "ages end with the last packet of their cluster, unless --end capture is given" {
 	innet-gen -q --rate 60G --arrivals poisson -c 2000 -w tails.pcap
 	innet-gen -q --rate 60G --arrivals poisson -c 100000 --duration 1840us -w whole.pcap
 	for t in tails whole; do

@@ -36,7 +36,7 @@ moments() {
 		      exit !(m >= a && m <= b && v >= c && v <= d) }'
 }
 
-@test "every worker sends as many updates as asked for, numbered from 1" {
+@test "every worker sends the requested number of updates, numbered from 1" {
 	innet-gen -q --clusters 4 --workers 2 -c 5 -w a.pcap
 	records a.pcap >a
 	[ "$(wc -l <a)" -eq 40 ]
@@ -50,7 +50,7 @@ moments() {
 		$9 != 1065353216 || $1 < 1.7e18 { exit 1 }'
 }
 
-@test "stamps never go back; equal ones are in order of cluster, then worker" {
+@test "timestamps never go back; equal ones are in order of cluster, then worker" {
 	for o in poisson lognormal onoff bursts "periodic --phase aligned"; do
 		innet-gen -q --rate 1G --workers 5 -c 40 --arrivals $o -w a.pcap
 		records a.pcap | awk '$1 < t || ($1 == t && $3 * 1000 + $4 <= k) { exit 1 }
@@ -58,7 +58,7 @@ moments() {
 	done
 }
 
-@test "tcpdump finds every checksum right, and nanosecond stamps" {
+@test "tcpdump finds correct checksums and nanosecond timestamps" {
 	command -v tcpdump >/dev/null || skip "no tcpdump"
 	for o in "" "--format bare --payload 12B" "--payload 36B" "--vector ppo" \
 		"--background 1M --rewards noisy"; do
@@ -70,7 +70,7 @@ moments() {
 	done
 }
 
-@test "tshark agrees: right checksums, right addresses, no malformed packet" {
+@test "tshark finds correct checksums and addresses, and no malformed packet" {
 	command -v tshark >/dev/null || skip "no tshark"
 	innet-gen -q --clusters 300 --workers 2 -c 1 -w a.pcap
 	tshark -r a.pcap -o ip.check_checksum:TRUE -o udp.check_checksum:TRUE \
@@ -81,12 +81,12 @@ moments() {
 		grep -q '^10.1.44.2	02:00:0a:01:2c:02$'
 }
 
-@test "periodic updates are exactly an interval apart" {
+@test "periodic updates are exactly one interval apart" {
 	innet-gen -q -c 50 --interval 1234567ns -w a.pcap
 	[ "$(gaps a.pcap | sort -u)" = 1234567 ]
 }
 
-@test "random phases lie within the interval, aligned ones are equal" {
+@test "random phases lie within the interval, and aligned phases are equal" {
 	innet-gen -q --clusters 40 -c 1 -w a.pcap
 	records a.pcap | awk '$1 >= 1e8 { exit 1 }'
 	records a.pcap | moments 40e6 60e6 20e6 35e6
@@ -95,17 +95,17 @@ moments() {
  27 5000" ]
 }
 
-@test "Poisson gaps have the interval's mean and deviation" {
+@test "Poisson gaps have the interval as mean and as deviation" {
 	innet-gen -q --arrivals poisson --interval 1ms -c 2000 -w a.pcap
 	gaps a.pcap | moments 0.99e6 1.01e6 0.98e6 1.02e6
 }
 
-@test "lognormal gaps have the interval's mean and a deviation of 1.31 of it" {
+@test "lognormal gaps have the interval as mean, and 1.31 times as much as deviation" {
 	innet-gen -q --arrivals lognormal --interval 1ms -c 2000 -w a.pcap
 	gaps a.pcap | moments 0.98e6 1.02e6 1.2e6 1.42e6
 }
 
-@test "on/off trains are as long as asked for, on average, at four times the rate" {
+@test "on/off trains have the requested mean length, at four times the rate" {
 	innet-gen -q --arrivals onoff --burst 5 --interval 1ms -c 2000 -w a.pcap
 	gaps a.pcap | moments 0.97e6 1.03e6 2e6 3e6
 	gaps a.pcap | awk '$1 == 250000 { n++ } $1 < 250000 { exit 1 }
@@ -121,14 +121,14 @@ moments() {
 	done
 }
 
-@test "jitter delays by less than its bound and does not add up" {
+@test "jitter delays each update by less than its bound and does not accumulate" {
 	innet-gen -q --phase aligned --interval 1ms --jitter 200us -c 300 -w a.pcap
 	records a.pcap | awk '{ print $1 - ($5 - 1) * 1e6 }' >late
 	awk '$1 < 0 || $1 >= 200000 { exit 1 }' late
 	moments 95000 105000 55000 60000 <late
 }
 
-@test "speeds spread the intervals of workers as wide as asked for" {
+@test "--speeds spreads the intervals of the workers over the requested range" {
 	innet-gen -q --clusters 50 --speeds 0.5 --interval 1ms -c 2 -w a.pcap
 	gaps a.pcap | awk '$1 < 666666 || $1 > 2000000 { exit 1 }
 		{ print 1e6 / $1 }' | moments 0.9 1.1 0.24 0.34
@@ -143,7 +143,7 @@ moments() {
 11 7000000" ]
 }
 
-@test "a model's packets follow each other, counting down, at one stamp" {
+@test "the packets of a model follow each other with one timestamp, and their number counts down" {
 	innet-gen -q --vector ppo --clusters 1 --workers 1 -c 1 -w a.pcap
 	head -c $((24 + 27 * (16 + 42 + 1464))) a.pcap >whole.pcap
 	records whole.pcap 1464 | awk '$7 != 28 - NR || $10 != 10005 || $8 != $1 { exit 1 }
@@ -159,7 +159,7 @@ moments() {
 	grep -q '"packets":'$(((1602500 + 2232) / 2233)), a
 }
 
-@test "through a port frames leave one by one, each after its own time" {
+@test "through a port, frames leave one by one, each after its transmission time" {
 	innet-gen -q --phase aligned -c 1 --port-rate 1G --payload 208B -w a.pcap
 	records a.pcap 208 | awk '$1 != NR * 2000 { exit 1 }'
 	innet-gen -q --vector ppo --clusters 1 --workers 1 -c 1 --port-rate 1G -w a.pcap
@@ -168,7 +168,7 @@ moments() {
 		$1 - g != (NR - 1) * 12048 { exit 1 }'
 }
 
-@test "a port may take a time for each frame, and for 24 bytes that no capture has" {
+@test "a port can add a time for each frame, and for the 24 bytes that captures lack" {
 	# at 1 Gbit/s, 250 bytes take 2000 ns and 274 bytes take 2192 ns
 	stamps() { innet-gen -q --phase aligned -c 1 --port-rate 1G --payload 208B "$@" -w a.pcap && records a.pcap 208; }
 	stamps --frame-time 500ns | awk '$1 != NR * 2500 { exit 1 }'
@@ -198,7 +198,7 @@ moments() {
 	run -2 innet-gen --program dlp --frame-time 1us -w -
 }
 
-@test "bursts are whole clusters, back to back, with the period of the rate" {
+@test "bursts contain whole clusters, back to back, at the period of the rate" {
 	innet-gen -q --clusters 1 -c 16 --payload 212B --rate 6G --arrivals bursts -w a.pcap
 	records a.pcap 212 >a
 	[ "$(wc -l <a)" -eq 48 ]
@@ -210,7 +210,7 @@ moments() {
 	head -n 24 a | cut -d' ' -f4 | sort | uniq -c | awk '$1 != 8 { exit 1 }'
 }
 
-@test "bursts: workers take turns, lead or trail in the shares the manual says" {
+@test "bursts: workers take turns, lead or trail in the shares that the manual gives" {
 	innet-gen -q --clusters 4 --workers 3 -c 8000 --rate 6G --arrivals bursts --payload 36B -w a.pcap
 	records a.pcap 36 | sort -s -n -k3,3 | awk '{ s = s $4 } NR % 24 == 0 {
 		if (s ~ /^(012)*$/) turns++
@@ -221,7 +221,7 @@ moments() {
 		exit !(turns / n > 0.42 && turns / n < 0.47 && lead / n > 0.28 && lead / n < 0.33) }'
 }
 
-@test "rewards are flat, rise, or rise with noise" {
+@test "rewards are constant, rise, or rise with noise" {
 	innet-gen -q --clusters 1 --workers 1 --rewards rising -c 300 -w a.pcap
 	# 0x3f000000 is 0.5, which the 100th update has; positive floats sort
 	# like integers
@@ -239,7 +239,7 @@ moments() {
 	awk '{ for (i = 4; i <= NF; i += 4) if ($i % 128 > 61) exit 1 }' a
 }
 
-@test "background traffic has its rate, and leaves the updates as they are" {
+@test "background traffic has its rate and does not change the updates" {
 	command -v tcpdump >/dev/null || skip "no tcpdump"
 	innet-gen -q -c 100 --interval 1ms -w a.pcap
 	innet-gen --json -c 100 --interval 1ms --background 100M -w b.pcap >b.json
@@ -249,7 +249,7 @@ moments() {
 	tcpdump --nano -tt -nr b.pcap 2>/dev/null | awk '$1 < t { exit 1 } { t = $1 }'
 }
 
-@test "bare packets are a reward and a gradient; the table says whose they are" {
+@test "a bare packet contains a reward and a gradient, and the table gives its cluster" {
 	innet-gen -q --format bare --payload 20B --clusters 2 --workers 1 -c 1 \
 		--rewards rising --cluster-table t.csv -w a.pcap
 	[ "$(stat -c %s a.pcap)" -eq $((24 + 2 * (16 + 42 + 20))) ]
@@ -269,7 +269,7 @@ moments() {
 	innet-gen -q --schedule - --start 1us <s.csv | cmp - a.pcap
 }
 
-@test "clones have the recorded updates, gaps and rewards at another phase" {
+@test "clones repeat the recorded updates, gaps and rewards at another phase" {
 	for i in {1..50}; do echo "7,0,$((i * i * 100)),0.$((100 + i))"; done >s.csv
 	innet-gen -q --schedule s.csv --scale-clusters 20 -w a.pcap
 	records a.pcap >a
@@ -284,7 +284,7 @@ moments() {
 	[ "$(awk '$3 > 7 { print $3, $1 }' a | sort -k1,1n -k2,2n -s | awk '!($1 in f) { f[$1] = $2; print $2 }' | sort -u | wc -l)" -gt 10 ]
 }
 
-@test "a captured run is a schedule, also from a pipe and grown to 100 clusters" {
+@test "a captured run can be the schedule, also from a pipe and extended to 100 clusters" {
 	innet-gen -q --clusters 2 --workers 3 -c 40 --arrivals poisson -w run.pcap
 	dumpolaf run.pcap | awk 'NR == 1 { f = $1 } { printf "%s,%s,%.0f,%s\n", $3, $4, $1 - f, $9 }' >run.csv
 	innet-gen -q --schedule run.pcap -w a.pcap
@@ -304,7 +304,7 @@ moments() {
 	[[ $stderr == "innet-gen: few.pcap: "*" packets contain several updates, and each counts as one; capture the packets before the switch merges them" ]]
 }
 
-@test "a captured run that does not serve is named" {
+@test "an error explains why a captured run cannot be a schedule" {
 	innet-gen -q --clusters 1 --workers 2 -c 10 -w run.pcap
 	head -c 700 run.pcap >cut.pcap
 	run -1 --separate-stderr innet-gen --schedule cut.pcap -w a.pcap
@@ -317,7 +317,7 @@ moments() {
 	[[ $stderr == "innet-gen: many.pcap: packet 1: worker 254 of cluster 1: the worker must be less than 254 and the cluster less than 65280" ]]
 }
 
-@test "with --duration a schedule repeats an interval after its end" {
+@test "with --duration, a schedule repeats one interval after its end" {
 	printf '1,0,5us,0.5\n1,0,15us,1\n1,0,25us,2\n2,0,8us,4\n' >s.csv
 	innet-gen -q --schedule s.csv --duration 66us -w a.pcap
 	[ "$(records a.pcap | awk '{ print $1, $3, $5 }' | tr '\n' ' ')" = \
@@ -340,7 +340,7 @@ moments() {
 	done
 }
 
-@test "errors in a schedule give file and line" {
+@test "an error in a schedule gives file and line" {
 	printf '1,0,5,1\n1,0,x,1\n' >s.csv
 	run -1 --separate-stderr innet-gen --schedule s.csv -w a.pcap
 	[ "$stderr" = "innet-gen: s.csv:2: time 'x': not a number" ]
@@ -359,7 +359,7 @@ moments() {
 	[ "$stderr" = "innet-gen: no-such.csv: No such file or directory" ]
 }
 
-@test "the last worker and cluster with an address are taken, the next refused" {
+@test "the last worker and cluster that have an address are accepted, and the next ones refused" {
 	innet-gen -q --clusters 65279 --workers 1 -c 1 -w a.pcap
 	innet-gen -q --clusters 1 --workers 254 -c 1 -w a.pcap
 	run -2 --separate-stderr innet-gen --clusters 65280 -w a.pcap
@@ -368,7 +368,7 @@ moments() {
 	[ "$stderr" = "innet-gen: invalid workers '255': the maximum is 254, because higher numbers have no address" ]
 }
 
-@test "innet-gen refuses senseless options in one line, status 2" {
+@test "innet-gen refuses senseless options in one line, with status 2" {
 	for o in "--payload 35B" "--payload 37B" "--payload 1468B" "--mtu 71" \
 		"--rate 1G --interval 1ms" "--rate 0" "--interval 0" "--interval 105x" \
 		"--arrivals never" "--vector gpt" "--vector ppo --payload 256B" \
@@ -385,7 +385,7 @@ moments() {
 	done
 }
 
-@test "iswitch: all Join, then every worker sends each segment of an iteration" {
+@test "iswitch: all workers join, then each worker sends each segment of an iteration" {
 	innet-gen -q --program iswitch --clusters 2 --workers 3 -c 4 --vector ppo -w a.pcap
 	innet-switch -q -p iswitch -r a.pcap -w out.pcap --report r.json
 	jq -e '[.jobs[] | .members == 3 and .unfinished == 0 and (.counters |
@@ -394,7 +394,7 @@ moments() {
 	cmp r.json s.json
 }
 
-@test "iswitch: the trace is a function of its seed, in order of time" {
+@test "iswitch: a seed determines the trace, which is in order of time" {
 	innet-gen -q --program iswitch -c 9 --jitter 20ms -w a.pcap
 	innet-gen -q --program iswitch -c 9 --jitter 20ms -w b.pcap
 	cmp a.pcap b.pcap
@@ -404,7 +404,7 @@ moments() {
 	jq -e '.time_backwards == 0 and .switch.refused == 0 and .regular == 0' r.json
 }
 
-@test "iswitch: options of updates alone are misuse" {
+@test "iswitch: options that apply only to updates are misuse" {
 	for o in --groups=1:1s --arrivals=poisson --speeds=0.1 --format=bare; do
 		run -2 --separate-stderr innet-gen --program iswitch $o -w a.pcap
 		[[ $stderr == "innet-gen: ${o%=*} cannot be used with --program iswitch"* ]]
@@ -415,7 +415,7 @@ moments() {
 # worker 0 of job 1 gets.
 received() { dumpiswitch out.pcap | awk '$3 == "10.0.1.1:46638" && $4 == "seg" { $1 = $2 = $3 = $4 = ""; print }'; }
 
-@test "iswitch --async: workers at one pace make sums of one push each, to the last bit" {
+@test "iswitch --async: workers of equal speed add one push each to a sum, to the last bit" {
 	innet-gen -q --program iswitch --async --phase aligned --clusters 1 --workers 3 -c 5 --vector 1000 -w a.pcap
 	innet-switch -q -p iswitch --async -r a.pcap -w out.pcap --report r.json
 	jq -e '.jobs["1"].counters | .segments == 45 and .added == 45 and .results == 15' r.json
@@ -443,7 +443,7 @@ received() { dumpiswitch out.pcap | awk '$3 == "10.0.1.1:46638" && $4 == "seg" {
 	done
 }
 
-@test "iswitch --async: a fast worker pushes more, and --duration leaves no push half" {
+@test "iswitch --async: a fast worker pushes more, and --duration leaves no incomplete push" {
 	innet-gen -q --program iswitch --async --clusters 1 --workers 2 --speeds 0.9 --duration 4s \
 		--port-rate 1M --vector 1000 -w a.pcap
 	dumpiswitch a.pcap | awk '$4 == "seg" { n[$2]++ } END { for (w in n) { bad = bad || n[w] % 3
@@ -464,13 +464,13 @@ received() { dumpiswitch out.pcap | awk '$3 == "10.0.1.1:46638" && $4 == "seg" {
 	[ "$(cat err)" = "innet-gen: standard output: the output is incomplete: Broken pipe" ]
 }
 
-@test "stamps past 2106 end the file with a line and status 1" {
+@test "the file ends before a timestamp after 2106, with an error and status 1" {
 	run -1 --separate-stderr innet-gen -q --start 4294967295s --interval 1s -c 3 -w a.pcap
 	[[ $stderr == "innet-gen: update "*": a pcap file cannot hold times after the year 2106; the output ends before this update" ]]
 	[ "$(records a.pcap | wc -l)" -eq 27 ]
 }
 
-@test "after an interruption the packets written are complete" {
+@test "after an interruption, the written packets are complete" {
 	innet-gen -q -c 4294967295 -w a.pcap 3>&- &
 	until [ "$(stat -c %s a.pcap 2>/dev/null || echo 0)" -gt 1000000 ]; do :; done
 	kill -INT $!
@@ -485,7 +485,7 @@ received() { dumpiswitch out.pcap | awk '$3 == "10.0.1.1:46638" && $4 == "seg" {
 	records a.pcap | awk '$1 >= 1e9 { exit 1 } END { exit NR != 270 }'
 }
 
-@test "the summary counts the packets written; -q is silent; -v prints more" {
+@test "the summary counts the written packets; -q is silent; -v prints more" {
 	run -0 --separate-stderr innet-gen -c 10 -w a.pcap
 	[[ $stderr == "innet-gen: 270 updates in 270 packets, "*" Mbit/s over "*" s" ]]
 	run -0 --separate-stderr innet-gen -q -c 10 -w a.pcap

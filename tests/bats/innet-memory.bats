@@ -56,7 +56,7 @@ script() {
 	PYTHONPATH=$BATS_TEST_DIRNAME/../twins timeout 60 python3 script.py
 }
 
-@test "the address is the first line, SIGTERM ends it with status 0 and a summary" {
+@test "the first line is the address; SIGTERM ends the server with a summary and status 0" {
 	start
 	[ "$(ask PING)" = +PONG ]
 	[ "$(head -n 1 m.err)" = "listening on 127.0.0.1:$port" ]
@@ -64,7 +64,7 @@ script() {
 	[[ $(tail -n 1 m.err) == "innet-memory: 1 client, 1 command, 6 bytes in, 7 bytes out"* ]]
 }
 
-@test "--json: the summary is one object, also with -q, which is silent; SIGINT ends it, too" {
+@test "--json prints the summary as an object, also with -q and after SIGINT" {
 	start -q --json
 	[ "$(ask 'SET a b')" = +OK ]
 	stop_it -INT
@@ -76,7 +76,7 @@ script() {
 	[ ! -s m.out ]
 }
 
-@test "SIGUSR1 prints the counters, --duration ends it" {
+@test "SIGUSR1 prints the counters, and --duration ends the server" {
 	serve m innet-memory --touch 1MB --duration 60s
 	kill -USR1 "$m_pid"
 	for _ in $(seq 500); do
@@ -108,7 +108,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	run -0 timeout 120 python3 "$BATS_TEST_DIRNAME/../twins/resp_twin.py" "$other" "$port"
 }
 
-@test "redis-cli: strings, lists, a transaction, INFO, help" {
+@test "redis-cli works with strings, lists, a transaction, INFO and help" {
 	need_cli
 	start
 	[ "$(cli set a 1)" = OK ]
@@ -123,7 +123,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	[[ $(cli command docs getv) == *"if newer"* ]]
 }
 
-@test "COMMAND DOCS has arguments, a wrong number of them the usage" {
+@test "COMMAND DOCS lists the arguments, and errors about their number give the usage" {
 	need_cli
 	start
 	[ "$(cli command docs lrange | sed '1,/^arguments$/d' | tr '\n' ' ')" = \
@@ -141,7 +141,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	[[ $(cli get) == "ERR wrong number of arguments for 'get' command" ]]
 }
 
-@test "redis-benchmark: ping, set, get, rpush, lrange, also pipelined" {
+@test "redis-benchmark works with ping, set, get, rpush and lrange, also pipelined" {
 	command -v redis-benchmark >/dev/null || skip "no redis-benchmark"
 	start
 	timeout 60 redis-benchmark -p "$port" -t ping,set,get,rpush,lrange -n 1000 -q >out 2>err
@@ -151,7 +151,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	[ "$(grep -c '^"' out)" -eq 6 ]
 }
 
-@test "python3-redis: an Ape-X exchange of experiences and parameters" {
+@test "python3-redis exchanges experiences and parameters as in Ape-X" {
 	need_cli
 	python redis
 	start
@@ -185,7 +185,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	END
 }
 
-@test "versions grow, also of a key that was deleted and across a restart" {
+@test "versions grow, also for a deleted key and across a restart" {
 	need_cli
 	start
 	cli set a 1
@@ -201,7 +201,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	[[ $(cli getv a x) == "ERR value is not an integer"* ]]
 }
 
-@test "RESP3: redis-cli -3, and what redis-py and node say first with their defaults" {
+@test "RESP3: redis-cli -3, redis-py and node connect with their defaults" {
 	need_cli
 	start
 	[ "$(cli -3 ping)" = PONG ]
@@ -235,7 +235,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	END
 }
 
-@test "clients that wait for an element are served in turn, and a kill by any form ends one" {
+@test "clients that wait for an element are served in turn, and every form of CLIENT KILL ends one" {
 	start
 	script <<-'END'
 	s = [connect() for _ in range(4)]
@@ -272,7 +272,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	END
 }
 
-@test "--password-file: nothing is answered before AUTH" {
+@test "--password-file: the server executes no request before AUTH" {
 	need_cli
 	echo secret >password
 	start --password-file password
@@ -287,7 +287,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	[ "$output" = "innet-memory: empty: the first line, which is the password, is empty" ]
 }
 
-@test "--memory: past it -OOM, at once, and nothing that is stored is lost" {
+@test "--memory: a request beyond it gets -OOM at once, and no stored value is lost" {
 	need_cli
 	start --memory 4MB
 	script <<-'END'
@@ -326,7 +326,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	[ "$(info used_memory)" -lt 10000 ]
 }
 
-@test "--memory: clients that let replies or lines pile up do not pass it" {
+@test "--memory: unread replies and unfinished lines of clients stay within it" {
 	need_cli
 	start --memory 20MB
 	script <<-'END'
@@ -353,7 +353,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	[ "$(info clients_left_memory)" -gt 20 ]
 }
 
-@test "CONFIG SET maxmemory counts from then on" {
+@test "CONFIG SET maxmemory takes effect at once" {
 	need_cli
 	start --memory 4MB
 	[ "$(cli config set maxmemory 1mb)" = OK ]
@@ -469,7 +469,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	END
 }
 
-@test "--client-timeout: a client that says nothing is gone, one that talks is not" {
+@test "--client-timeout: the server disconnects a silent client, but no client that sends requests" {
 	start --client-timeout 100ms
 	script <<-'END'
 	silent, talks = (connect() for _ in "ab")
@@ -489,7 +489,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	END
 }
 
-@test "every way to be disconnected by us is counted under its reason" {
+@test "the server counts each disconnection under its reason" {
 	need_cli
 	start
 	[ "$(ask '*x')" = "-ERR Protocol error: invalid multibulk length" ]
@@ -500,7 +500,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	[ "$(cli client kill addr 1.2.3.4:5)" = 0 ]
 }
 
-@test "a request of HTTP, whatever its method, ends the connection before its body runs" {
+@test "an HTTP request with any method ends the connection before the server executes its body" {
 	start
 	script <<-'END'
 	f, ask_for = asker()
@@ -520,7 +520,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	END
 }
 
-@test "--unix: served there; a stale socket is replaced, one that answers is not" {
+@test "--unix: the server replaces a stale socket, but not one that another server uses" {
 	need_cli
 	start --unix sock
 	[ "$(redis-cli -s sock set a 1)" = OK ]
@@ -539,7 +539,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	[ "$output" = "innet-memory: file: a file with this name exists and is not a socket" ]
 }
 
-@test "the server warns if others can reach it and there is no password" {
+@test "the server warns if other hosts can reach it and there is no password" {
 	serve m innet-memory --touch 1MB
 	[ "$(wc -l <m.err)" -eq 1 ]
 	innet-memory -q --touch 1MB --listen 0.0.0.0:0 --duration 1ms 2>err
@@ -573,7 +573,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	done
 }
 
-@test "a port that is taken, a command line that is wrong: why, and the status" {
+@test "an error explains a used port or a wrong command line, with its status" {
 	start
 	run -1 timeout 10 innet-memory --listen "127.0.0.1:$port"
 	[ "$output" = "innet-memory: 127.0.0.1:$port: Address already in use" ]
@@ -593,7 +593,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	run -2 innet-memory --capacity 2147483649
 }
 
-@test "--capacity and --alpha: a table that is there from the start" {
+@test "--capacity and --alpha create a table at the start" {
 	start --capacity 12 --alpha 1
 	cli per.info replay >info
 	[ "$(sed -n '/^capacity$/{n;p}; /^alpha$/{n;p}; /^slack$/{n;p}' info | sort -n | xargs)" = '1 12 12' ]
@@ -601,7 +601,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	[[ $(cli per.sample replay 2 | sed -n 3p) == 0.[27]5 ]]
 }
 
-@test "SHUTDOWN ends it with status 0" {
+@test "SHUTDOWN ends the server with status 0" {
 	start
 	run ask "SHUTDOWN NOSAVE"
 	wait "$m_pid"

@@ -16,7 +16,7 @@ ranks() {
 
 ring='--mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_allreduce_algorithm 4'
 
-@test "sums are right, of 2 to 4 ranks and 1 to 40,000 elements" {
+@test "sums are correct for 2 to 4 ranks and 1 to 40,000 elements" {
 	for n in 2 3 4; do
 		for size in 4B 1468B 160kB; do
 			ranks $ring -n $n innet-mpi --synthetic $size --check -c 20 --json >out
@@ -61,7 +61,7 @@ child() {
 	E
 }
 
-@test "children get the sums as in sync mode; when one has ended, all end" {
+@test "children get the sums as in sync mode; when one child ends, all end" {
 	child
 	ranks -n 3 innet-mpi -q -- python3 child.py 1000 5
 	for w in 0 1 2; do
@@ -91,7 +91,7 @@ child() {
 	[[ $output == *'innet-mpi: rank 1: another rank has failed'* ]]
 }
 
-@test "ranks of other vectors or weights do not begin" {
+@test "ranks with different vectors or weights refuse to begin" {
 	# the first rank that reports the error ends the other one, perhaps
 	# before that prints anything
 	run ! ranks -n 1 innet-mpi --synthetic 4kB : -n 1 innet-mpi --synthetic 8kB
@@ -100,14 +100,14 @@ child() {
 	[[ $output == *'innet-mpi: rank '[01]': the ranks begin with different weights'* ]]
 }
 
-@test "a child that says nothing is not waited for, nor is its rank" {
+@test "innet-mpi waits neither for a silent child nor for its rank" {
 	run ! ranks -n 1 innet-mpi -q --give-up 500ms -- sleep 60 : -n 1 innet-mpi -q --give-up 20s -- innet-agent -q
 	[[ $output == *'innet-mpi: rank 0: sleep: no hello after 0.5 s'* ]]
 	run ! ranks -n 1 innet-mpi -q -- sleep 60 : -n 1 innet-mpi -q --give-up 500ms -- innet-agent -q
 	[[ $output == *'innet-mpi: rank 1: the other ranks have not started after 0.5 s; it has received 0 sums'* ]]
 }
 
-@test "a rank killed: mpirun says which, and none is left" {
+@test "mpirun names a killed rank, and no process remains" {
 	child
 	ranks -n 3 innet-mpi -q -- python3 child.py 10 1000000 >out 2>&1 &
 	pids=$! all=$!
@@ -123,7 +123,7 @@ child() {
 	done
 }
 
-@test "a command or --synthetic is needed; --check goes with the latter" {
+@test "innet-mpi needs a command or --synthetic, and --check needs --synthetic" {
 	run -2 --separate-stderr innet-mpi
 	[ "$stderr" = 'innet-mpi: a command is missing; give one after --, or --synthetic' ]
 	run -2 --separate-stderr innet-mpi --check -- true

@@ -26,7 +26,7 @@ data() {
 	innet-plot --script "$@" | sed -n '/EOD$/,/^EOD/p' | grep -v EOD | xargs
 }
 
-@test "ages over time, from a capture and from a series alike" {
+@test "innet-plot draws ages over time from a capture and from a series alike" {
 	[ "$(data age --cluster 2 got.pcap)" = "0 16 20 36" ]
 	[ "$(data age --cluster 1 got.pcap)" = "0 10 20 30 20 25 30 35" ]
 	[ "$(data age got.pcap)" = "$(data age s.csv)" ]
@@ -40,7 +40,7 @@ many() {
 	for c in 1 2; do seq "$1" | awk -v c=$c -v s="$2" '{ printf "%d,%.0f,%d\n", c, ($1 + 1) * s, s }'; done
 }
 
-@test "a saw of many teeth becomes a mean and the 5th to 95th percentile around it" {
+@test "many ages are drawn as a mean with the band from the 5th to the 95th percentile" {
 	many 3200 1000 >olaf.csv
 	many 3200 4000 >fifo.csv
 	innet-plot --script age olaf.csv fifo.csv >out
@@ -56,7 +56,7 @@ many() {
 	[ "$(grep -c '^\$d' <<<"$output")" -eq 4 ]
 }
 
-@test "units follow the data: nanoseconds to seconds" {
+@test "units depend on the data: nanoseconds to seconds" {
 	while read -r step age time; do
 		many 20 "$step" >s.csv
 		run -0 innet-plot --script age s.csv
@@ -75,7 +75,7 @@ many() {
 	END
 }
 
-@test "an arm has one colour in every picture, and its name where it ends" {
+@test "a run has one colour in every picture, and its name at the end of its curve" {
 	many 20 100 >olaf.csv
 	many 20 400 >fifo.csv
 	cp log.csv fifo-1.csv
@@ -97,7 +97,7 @@ many() {
 	[ "$(sed -n "s/^set label '[ab]' at first 40, first \([0-9.]*\) .*/\1/p" out | sort -u | wc -l)" -eq 2 ]
 }
 
-@test "cdf of ages: a curve a cluster, or one a run" {
+@test "cdf of ages: one curve for each cluster, or for each run" {
 	run -0 innet-plot --script cdf got.pcap
 	[ "$(grep -c '^\$d' <<<"$output")" -eq 2 ]
 	run -0 innet-plot --script cdf got.pcap s.csv
@@ -106,20 +106,20 @@ many() {
 	[[ $(data cdf --cluster 2 got.pcap) == "16 0 "*" 36 1" ]]
 }
 
-@test "cdf of aggregations, from a switch's report" {
+@test "cdf of aggregations: innet-plot reads the report of a switch" {
 	echo '{"merged_histogram":{"5":1,"1":2,"2":1}}' >r.json
 	[ "$(data cdf r.json)" = "0 0 0 0.5 1 0.75 4 1" ]
 	run -2 innet-plot --script cdf r.json got.pcap
 	[[ $output == *"got.pcap: reports and ages cannot be in one plot" ]]
 }
 
-@test "rewards are a moving mean over steps, episodes or seconds" {
+@test "rewards are drawn as a moving mean over steps, episodes or seconds" {
 	[ "$(data rewards log.csv)" = "10 1 20 1.5 30 2 40 2.5" ]
 	[ "$(data rewards --smooth 2 log.csv)" = "10 1 20 1.5 30 2.5 40 3.5" ]
 	[ "$(data rewards --smooth 1 --x seconds log.csv)" = "0.5 1 1 2 1.5 3 2 4" ]
 }
 
-@test "SVG, PNG and letters are drawn" {
+@test "innet-plot draws SVG, PNG and text" {
 	need_gnuplot
 	innet-plot age -w a.svg got.pcap
 	head -c 200 a.svg | grep -q '<svg'
@@ -129,7 +129,7 @@ many() {
 	[ "$(find . -name 'a.*' | wc -l)" -eq 2 ]
 }
 
-@test "names cannot make gnuplot do anything" {
+@test "no name can make gnuplot execute commands" {
 	n=$'it\'s \'\nsystem "touch owned"\n`touch owned`.csv'
 	cp log.csv "$n"
 	run -0 innet-plot --script rewards "$n"
@@ -142,7 +142,7 @@ many() {
 	grep -q "title '-o'" out
 }
 
-@test "a bad line of CSV is named" {
+@test "an error names the bad line of a CSV file" {
 	for row in 1,2,x,4 1,2,nan,4 1,2 1,2,,4; do
 		printf 'step,episode,reward,seconds\n1,1,1,1\n%s\n' "$row" >b.csv
 		run -1 innet-plot rewards b.csv
@@ -158,7 +158,7 @@ many() {
 	[ "$output" = "innet-plot: b.csv:1: there is no column 'cluster'" ]
 }
 
-@test "damaged reports and empty files are named" {
+@test "errors name damaged reports and empty files" {
 	for s in '' '{' '{"merged_histogram":3}' '{"merged_histogram":{"0":1}}' \
 		'{"merged_histogram":{"1":"x"}}' '{"merged_histogram":{"1":-1}}'; do
 		echo "$s" >r.json
@@ -172,7 +172,7 @@ many() {
 	[ "$output" = "innet-plot: none.csv: No such file or directory" ]
 }
 
-@test "nothing to draw is an error, and no file is left" {
+@test "input without data is an error, and no output file is left" {
 	mkolaf </dev/null >empty.pcap
 	run -1 innet-plot age empty.pcap -w x.svg
 	[[ $output == *"empty.pcap: contains nothing to draw" ]]
@@ -187,7 +187,7 @@ many() {
 	[[ $output == *"plot "* ]]
 }
 
-@test "gnuplot missing: a line that names the package, the old file kept" {
+@test "without gnuplot, an error names the package, and the old file remains" {
 	echo old >x.svg
 	run -1 env PATH=/nonexistent "$(command -v innet-plot)" rewards log.csv \
 		-w x.svg
@@ -196,7 +196,7 @@ many() {
 	[ "$(find . -name 'x.svg*' | wc -l)" -eq 1 ]
 }
 
-@test "gnuplot failing: its status, the old file kept" {
+@test "if gnuplot fails, the error gives its status, and the old file remains" {
 	mkdir bin
 	printf '#!/bin/sh\nexit 3\n' >bin/gnuplot
 	chmod +x bin/gnuplot
@@ -207,7 +207,7 @@ many() {
 	[ "$(find . -name 'x.svg*' | wc -l)" -eq 1 ]
 }
 
-@test "an output that cannot be written is named" {
+@test "an error names an output that cannot be written" {
 	need_gnuplot
 	run -1 innet-plot rewards log.csv -w no/such.svg
 	[[ $output == "innet-plot: no/such.svg: No such file or directory" ]]
@@ -224,7 +224,7 @@ many() {
 	run -2 innet-plot rewards log.csv --smooth 0
 }
 
-@test "a long curve is thinned; its ends and peaks stay" {
+@test "a long curve is thinned, but its ends and peaks remain" {
 	{
 		echo step,episode,reward,seconds
 		seq 0 99999 | awk '{ print $1 "," $1 "," ($1 == 54321 ? 7 : 1) ",1" }'
@@ -246,7 +246,7 @@ two_runs() {
 # with WORD
 at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 
-@test "a group is one curve: its mean, and the standard deviation around it" {
+@test "a group is drawn as one curve: its mean, with the standard deviation around it" {
 	two_runs
 	[ "$(at 50 --group g a.csv b.csv)" = "50 42.5 31.8933982822 53.1066017178" ]
 	[ "$(at 100 --group g a.csv b.csv)" = "100 80 51.7157287525 108.284271247" ]
@@ -256,7 +256,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	[ "$(data rewards --group g a.csv b.csv | wc -w)" -eq $((201 * 4)) ]
 }
 
-@test "a run that has ended keeps its last value; one that begins late has its first" {
+@test "before the start of a run its first value counts, and after its end the last value" {
 	two_runs
 	[ "$(at 200 --group g a.csv b.csv --spread range)" = "200 80 60 100" ]
 	sed -i 2d b.csv
@@ -266,7 +266,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 		grep -q "title 'g: mean of 2, lowest to highest'"
 }
 
-@test "of several points at one place, the last is the run's value there" {
+@test "the last of several points at one place is the value of the run there" {
 	printf 'step,episode,reward,seconds\n0,1,1,1\n10,2,5,1\n10,3,9,1\n20,4,9,1\n' >a.csv
 	[ "$(at 10 --group g a.csv)" = "10 9 9 9" ]
 	[ "$(at 5 --group g a.csv)" = "5 3 3 3" ]
@@ -274,14 +274,14 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	[ "$(data rewards --group g a.csv)" = "7 3 3 3" ]
 }
 
-@test "rewards are smoothed run by run before a group's mean is taken" {
+@test "rewards are smoothed in each run before the mean of the group is taken" {
 	printf 'step,episode,reward,seconds\n0,1,0,1\n200,2,100,2\n' >a.csv
 	printf 'step,episode,reward,seconds\n0,1,40,1\n200,2,60,2\n' >b.csv
 	[ "$(data rewards --group g a.csv b.csv --spread range --smooth 2 |
 		cut -d' ' -f801-)" = "200 50 50 50" ]
 }
 
-@test "groups and single files stand side by side, a name given twice is one group" {
+@test "a figure can have groups and single files, and files with one name form a group" {
 	two_runs
 	innet-plot --script rewards log.csv --group g a.csv --group h a.csv --group g b.csv >out
 	[ "$(grep -c '^\$d' out)" -eq 3 ]
@@ -293,7 +293,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	innet-plot rewards --group g a.csv b.csv | grep -q 'g: mean of 2'
 }
 
-@test "a group's bad input is named" {
+@test "an error names bad input of a group" {
 	two_runs
 	echo 150,3,1,3 >>a.csv
 	run -1 innet-plot rewards --group g b.csv a.csv
@@ -309,7 +309,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	[[ $output == *"invalid spread 'wide'"* ]]
 }
 
-@test "bars: a row a group, a column a series, _sd its errors, empty none" {
+@test "bars: rows are groups, columns are series, _sd columns are errors, and empty cells are left out" {
 	printf 'load,fifo,olaf_sd,fifo_sd,olaf\n4,10,1,2,-3\n0.3,5,,,\n' >b.csv
 	[ "$(data bars b.csv)" = "0 10 2 1 5 0 0 -3 1 1 nan 0" ]
 	innet-plot --script bars b.csv --label 'time in s' >out
@@ -323,7 +323,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	innet-plot bars b.csv | grep -q fifo
 }
 
-@test "bars: a label may have any character, and bars may be all as high" {
+@test "bars: a label can have any character, and all bars can have the same height" {
 	printf 'place,a%%,b\n5 %%,7,7\n%%d'"'"'%%s,7,7\n' >b.csv
 	innet-plot --script bars b.csv >out
 	grep -qF "set xtics ('5 %%' 0, '%%d''%%s' 1)" out
@@ -334,7 +334,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	grep -q '>5 %<' b.svg
 }
 
-@test "bars: a bad table is named" {
+@test "bars: an error names what is wrong with the table" {
 	for row in 4,x,1 4,1 4,1,2,3; do
 		printf 'load,fifo,olaf\n4,1,2\n%s\n' "$row" >b.csv
 		run -1 innet-plot bars b.csv
@@ -353,7 +353,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	[ "$output" = "innet-plot: log.csv: bars draws only one file" ]
 }
 
-@test "lines: a curve a combination, a panel a column, errors and units" {
+@test "lines: a curve for each combination, a panel for each column, with errors and units" {
 	cat >sweep.csv <<-'END'
 	links[sw].rate,switches[*].queue,switches[*].slots,group,runs,sent,mean_age_ns,mean_age_ns_ci95,loss_percent
 	20G,fifo,8,all,3,10,4500000,500000,60.5
@@ -402,7 +402,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	[ "$output" = "innet-plot: --columns applies only to lines" ]
 }
 
-@test "topology: nodes, links, and how busy these are" {
+@test "topology: innet-plot draws nodes, links and the load of each link" {
 	scenarios=$share/scenarios
 	printf 'switch,runs,busy_percent\nsw1,1,25\nsw2,1,50\nsw3,1,90\nsw3,1,100\n' >busy.csv
 	innet-plot --script topology "$scenarios/olaf-figure9.json" busy.csv >out
@@ -422,7 +422,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	grep -q '</svg>' t.svg
 }
 
-@test "ages of a schedule that innet-verify found" {
+@test "verified: innet-plot draws the ages of a schedule that innet-verify found" {
 	command -v innet-verify >/dev/null || skip "no innet-verify"
 	specs=$share/scenarios/verify
 	run -3 innet-verify -q --json --objective 'fair<=3ms' -w v.csv "$specs/urgent-unequal.json"
@@ -443,7 +443,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	[ "$output" = "innet-plot: bad.json: schedule: contains no update" ]
 }
 
-@test "bare packets: their ages are those of innet-aom" {
+@test "bare packets have the same ages as in innet-aom" {
 	printf '10.0.0.0/16,1\n10.1.0.0/16,2\n' >c.csv
 	innet-gen -q --format bare --cluster-table c.csv --clusters 2 --workers 2 -c 50 -w b.pcap
 	innet-aom -q -r b.pcap --format bare --cluster-table c.csv --series s.csv >out
@@ -483,7 +483,7 @@ read_page() {
 	END
 }
 
-@test "a page is whole in itself, and its numbers are those of innet-aom" {
+@test "a page loads no other files, and has the same figures as innet-aom" {
 	innet-gen -q --arrivals bursts --rate 60G -c 100 -w sent.pcap
 	for q in olaf fifo; do
 		innet-switch -q --queue $q --rate 20G -r sent.pcap -w $q.pcap --report $q.json
@@ -515,7 +515,7 @@ read_page() {
 	grep -q '^picture Updates lost: olaf [0-9.]* %, fifo [0-9.]* %$' got
 }
 
-@test "a page of rewards, of a sweep and of a server's report" {
+@test "page: innet-plot makes pages of rewards, of a sweep and of a server's report" {
 	two_runs
 	printf 'links[sw].rate,switches[sw].queue,group,runs,sent,mean_age_ns,loss_percent,other\n20G,olaf,1,3,10,3000000,0,7\n20G,fifo,1,3,10,4500000,60.5,7\n' >net.csv
 	echo '{"applied":7,"olaf":{"gate":{"taken":5,"refused":0}},"text":"x","list":[1]}' >ps.json
@@ -529,7 +529,7 @@ read_page() {
 	[ "$(grep -c ^picture got)" -eq 3 ]
 }
 
-@test "names are text on a page: nothing in them does anything" {
+@test "names on a page are plain text without effect" {
 	n=$'<script>alert(1)\'"&<' m=$'b\xff\x01<title><b>'
 	cp s.csv "$n.csv"
 	cp got.pcap "$m"
@@ -544,7 +544,7 @@ read_page() {
 	run ! grep -qi '<script\|<b>\|<i>' page.html
 }
 
-@test "a page does not grow with the captures; what it leaves out it counts" {
+@test "a page does not grow with the captures, and counts the points that it leaves out" {
 	innet-gen -q --clusters 300 --workers 1 -c 200 | innet-plot page -w page.html -
 	read_page page.html >got
 	[ "$(stat -c %s page.html)" -lt 200000 ]
@@ -554,7 +554,7 @@ read_page() {
 	[ "$(grep -c ^picture got)" -eq 3 ]
 }
 
-@test "a page without gnuplot says so in a line, and has its table" {
+@test "without gnuplot, a page has its table, and one line reports the missing program" {
 	run -0 --separate-stderr env PATH=/nonexistent "$(command -v innet-plot)" page -w page.html got.pcap
 	[ "$stderr" = "innet-plot: gnuplot was not found in PATH; on Debian: apt-get install gnuplot-nox" ]
 	[ "$(grep -c 'No pictures: gnuplot is missing' page.html)" -eq 1 ]

@@ -18,7 +18,7 @@ finish() {
 # told KEY: print a value of the summary in out.json
 told() { jq ".$1" out.json; }
 
-@test "each packet arrives as it was, each worker from a port of its own" {
+@test "each packet arrives unchanged, and each worker has its own port" {
 	innet-gen -q --clusters 3 --workers 4 -c 20 --interval 1ms -w in.pcap
 	sink
 	innet-replay -q -r in.pcap --to "$sink" --no-stamp --json >out.json
@@ -49,7 +49,7 @@ told() { jq ".$1" out.json; }
 	[ "$(told elapsed_ns)" -ge 90000000 ]
 }
 
-@test "faster, slower, at a rate: into a capture, to the nanosecond" {
+@test "--speed and --rate change the times in a capture, exact to a nanosecond" {
 	printf '%s\n' '5000 1 1 1 1 900 0 4' '8000 1 1 2 1 900 0 4' '9001 1 2 1 1 900 0 4' |
 		mkolaf >in.pcap
 	stamps() {
@@ -65,13 +65,13 @@ told() { jq ".$1" out.json; }
 	[ "$(stamps --duration 3us)" = '5000 ' ]
 }
 
-@test "without an option a re-timed capture is the same to every tool" {
+@test "without options, every tool treats a capture with new times like the original" {
 	innet-gen -q --clusters 3 --workers 2 -c 50 -w in.pcap
 	innet-replay -q -r in.pcap -w out.pcap
 	cmp in.pcap out.pcap
 }
 
-@test "--stamp: updates are generated when they leave, others are untouched" {
+@test "--stamp sets the generation time of updates to the time of sending and changes nothing else" {
 	printf '%s\n' '5000 1 1 1 1 900 0 4' '6000 1 1 0 1 900 0 4 kind=3' |
 		mkolaf >in.pcap
 	innet-replay -q -r in.pcap -w out.pcap --stamp
@@ -79,7 +79,7 @@ told() { jq ".$1" out.json; }
 	tcpdump -vvnr out.pcap 2>/dev/null | grep -c 'udp sum ok' | grep -qx 2
 }
 
-@test "models are left out of olaf; results and Acks, of iswitch; regular traffic, of both" {
+@test "innet-replay skips models of olaf, results and Acks of iswitch, and regular traffic of both" {
 	printf '%s\n' '1 1 1 1 1 9 0 4' '2 1 1 1 1 9 0 4 kind=2' '3 1 1 1 1 9 0 4 tos=0' \
 		'4 1 1 1 1 9 0 4 sum=bad' '5 1 1 1 1 9 0 4 cut=60' | mkolaf >in.pcap
 	innet-replay -q -r in.pcap -w out.pcap --json >out.json
@@ -99,7 +99,7 @@ told() { jq ".$1" out.json; }
 	[ "$(told packets) $(told skipped.filtered)" = '2 3' ]
 }
 
-@test "live, too: --to writes the time of sending, -c and --duration end it" {
+@test "live, --to writes the times of sending, and -c and --duration end the replay" {
 	local before
 	printf '%s\n' '5000 1 1 1 1 900 0 4' '6000 1 1 2 1 900 0 4' '7000 1 1 3 1 900 0 4' \
 		'90000007000 1 1 4 1 900 0 4' | mkolaf >in.pcap
@@ -123,7 +123,7 @@ told() { jq ".$1" out.json; }
 	[ "$(told packets) $(jq -cS .skipped out.json)" = '519 {"down":514}' ]
 }
 
-@test "top speed: all arrives, in order within each worker, in runs" {
+@test "at top speed all packets arrive, in order for each worker, in runs" {
 	innet-gen -q --clusters 3 --workers 3 -c 100 -w in.pcap
 	sink
 	for how in '' --no-offload; do
@@ -157,7 +157,7 @@ told() { jq ".$1" out.json; }
 	[ "$(jq .received first)" -gt 100 ]
 }
 
-@test "packets whose timestamps go back are due with their predecessor, with one warning" {
+@test "packets whose timestamps go back are sent with the previous packet, with one warning" {
 	printf '%s\n' '9000 1 1 1 1 9 0 4' '5000 1 1 2 1 9 0 4' '9500 1 1 3 1 9 0 4' |
 		mkolaf >in.pcap
 	run -0 --separate-stderr innet-replay -q -r in.pcap -w out.pcap --json
@@ -176,7 +176,7 @@ told() { jq ".$1" out.json; }
 	[[ ${lines[-1]} == *"cut.pcap: packet 3: "* ]]
 }
 
-@test "options that cannot go together, a bad filter, a pipe that repeats: status 2" {
+@test "contradictory options, a bad filter or a repeated pipe are misuse, with status 2" {
 	touch in.pcap
 	for bad in '' '--to 127.0.0.1:1 -w x' '--to 127.0.0.1:1 --pps 5 --topspeed' '-w x --topspeed' \
 	    '--to 127.0.0.1:1 --loop 2' '-w x --speed 0' '-w x --program none'; do
@@ -211,7 +211,7 @@ told() { jq ".$1" out.json; }
 	[ "$(jq .unreachable <<<"$output")" -ge 1 ]
 }
 
-@test "--to stamps by itself, --no-stamp does not; with -w it is the other way" {
+@test "--to stamps updates unless --no-stamp is given; -w stamps them only with --stamp" {
 	innet-gen -q --clusters 1 --workers 1 -c 3 --interval 1ms -w in.pcap
 	for how in '' --no-stamp; do
 		sink

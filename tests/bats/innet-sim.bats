@@ -35,7 +35,7 @@ says() {
 	    .mean_delay_ns == 3000000 and .queued == 0' out
 }
 
-@test "M/D/1: the mean wait is Pollaczek's and Khinchine's, within its interval" {
+@test "M/D/1: the mean wait agrees with Pollaczek and Khinchine within its confidence interval" {
 	scenario 1M 100000 '"frame": "125B", "interval": "1250us", "arrivals": "poisson"' >s.json
 	sim --duration 50s --runs 20 --by switch --set 'switches[0].queue=fifo' \
 	    --set 'servers[0].reply=none' >out
@@ -44,7 +44,7 @@ says() {
 	    (.busy_percent - 80 | fabs) < .busy_percent_ci95' out
 }
 
-@test "the filter decides as the simulator did, to the nanosecond" {
+@test "the filter repeats the decisions of the simulator, exact to a nanosecond" {
 	scenario 2M 4 '"clusters": 9, "workers": 3, "arrivals": "poisson", "rewards": "noisy"' >s.json
 	for p in olaf fifo; do
 		sim --by switch --set "switches[0].queue=$p" \
@@ -62,7 +62,7 @@ says() {
 	done
 }
 
-@test "frames of other programs queue as with --regular queued of the filter" {
+@test "frames of other programs queue as with --regular queued in the filter" {
 	scenario 2M 4 '"clusters": 9, "workers": 3, "arrivals": "poisson"' >s.json
 	for p in olaf fifo; do
 		other=(--set "switches[0].queue=$p" --set 'servers[0].reply=none' --set 'traffic=[
@@ -79,7 +79,7 @@ says() {
 	[ "${stderr_lines[0]}" = "innet-sim: --by traffic: the scenario has no traffic" ]
 }
 
-@test "updates wait behind frames of other programs, on their whole way, and faults end both" {
+@test "updates wait behind other frames on their whole path, and a fault ends both" {
 	scenario 1M 8 '"frame": "125B", "interval": "10ms", "phase": "aligned", "start": "5ms", "count": 1' >s.json
 	other=(--set 'traffic=[{"at": "sw", "rate": "0.8M", "arrivals": "periodic", "stop": "10ms"}]')
 	sim "${other[@]}" --seed 5 -w out >/dev/null
@@ -91,7 +91,7 @@ says() {
 		jq -se '.[-1] | .lost_down == 1 and .sent == 1'
 }
 
-@test "vectors of several packets go through the filter alike" {
+@test "the filter treats vectors of several packets like the simulator" {
 	scenario 2M 9 '"clusters": 3, "workers": 3, "elements": 150, "control": "urgent"' >s.json
 	sim -w out
 	innet-switch -q --slots 9 --rate 2M --until 2s -r out/sw.in.pcap -w want.pcap
@@ -101,7 +101,7 @@ says() {
 	[ "$(tail -1 aom | jq .mean_age_ns)" = "$(tail -1 s.out | jq .mean_age_ns)" ]
 }
 
-@test "ages end as innet-aom's do, and a line says where the other end matters" {
+@test "ages end as in innet-aom, and a warning is printed if another end changes them" {
 	scenario 1M 4 '"clusters": 3, "workers": 2, "count": 9, "speeds": 0.5' >s.json
 	sim --set duration=none --by cluster -w out >s.out
 	innet-aom -q --json -r out/ps.in.pcap --sent out/sw.in.pcap >aom
@@ -113,7 +113,7 @@ says() {
 	[[ $stderr == *'innet-sim: ages end with the run; with "ages_to": "cluster" the mean age of all clusters would be '*' % lower' ]]
 }
 
-@test "workers have their updates when innet-gen's have" {
+@test "workers send updates at the same times as in innet-gen" {
 	for how in periodic poisson onoff lognormal; do
 		scenario 1G 8 "\"clusters\": 4, \"workers\": 3, \"count\": 20, \"arrivals\": \"$how\",
 		    \"jitter\": \"3ms\", \"speeds\": 0.5" >s.json
@@ -125,7 +125,7 @@ says() {
 	done
 }
 
-@test "ages are those that innet-aom finds in its captures" {
+@test "ages equal those that innet-aom measures in the captures" {
 	scenario 0.5M 3 '"clusters": 5, "workers": 4, "control": "fair"' >s.json
 	sim --by cluster -w out >sim.out
 	innet-aom -q --json --until 2s --sent out/sw.in.pcap -r out/ps.in.pcap >aom.out
@@ -133,7 +133,7 @@ says() {
 	cmp <(jq -c "$keys" sim.out) <(jq -c "$keys" aom.out)
 }
 
-@test "a captured link shows both ends: the last one's are the server's, a propagation apart" {
+@test "a link has captures at both ends, whose times differ by the propagation delay" {
 	scenario 1M 4 '"clusters": 3, "workers": 3, "control": "urgent"' >s.json
 	sim --set 'links[0].propagation=3ms' --set 'links[0].capture=true' -w out >/dev/null
 	cmp out/sw.up.in.pcap out/ps.in.pcap
@@ -146,7 +146,7 @@ says() {
 		-e udp.checksum.status 2>/dev/null | sort -u)" = 1 ]
 }
 
-@test "what a link loses is in the capture before it only; what a fault does, when it had left" {
+@test "only the capture before a link has the packets that the link loses" {
 	scenario 0 8 '"interval": "1ms", "access_rate": "10M", "access_loss": 0.1, "access_capture": true' >s.json
 	sim -w out >s.out
 	jq -se '.[0].lost_link > 100' s.out
@@ -165,7 +165,7 @@ says() {
 	[ "$(dumpolaf end/worker.1.0.up.out.pcap | cut -d' ' -f1 | paste -sd,)" = 10000000,20000000,30000000 ]
 }
 
-@test "every worker's own link has a capture, and more than a hundred are refused" {
+@test "the link of every worker has a capture, and more than a hundred are refused" {
 	scenario 1M 8 '"clusters": 2, "workers": 50, "access_rate": "10M", "access_capture": true' >s.json
 	sim -w out >/dev/null
 	[ "$(ls out | grep -c '^worker\.[12]\.[0-9]*\.\(up\|down\)\.\(in\|out\)\.pcap$')" -eq 400 ]
@@ -173,12 +173,12 @@ says() {
 	[ "$stderr" = "innet-sim: -w: at most 100 links can be captured" ]
 }
 
-@test "a second program agrees: counters to the unit, ages to the nanosecond" {
+@test "an independent second program gets the same counters, and the same ages to a nanosecond" {
 	command -v python3 >/dev/null || skip "no python3"
 	timeout 400 python3 -B "$BATS_TEST_DIRNAME/../twins/sim_runs.py" "${SIM_RUNS:-$(few 40)}" "${SIM_FIRST:-1}"
 }
 
-@test "innet-ps gates as many of the same updates as the simulator's server did" {
+@test "innet-ps refuses as many of the same updates as the simulated server" {
 	scenario 2M 4 '"clusters": 3, "interval": "20ms", "rewards": "noisy"' >s.json
 	for c in 1 2 3; do echo "0 $c 0 0 1 0 0 56 kind=3"; done | mkolaf >weights
 	for gate in ema:0.1 last best; do
@@ -208,7 +208,7 @@ says() {
 	sim --duration 20s --set 'switches[0].queue=regular' | jq -se '.[-1].suppressed == 0'
 }
 
-@test "workers that wait for a model: an update each interval and round trip, or time-out" {
+@test "workers that wait for a model send an update each interval and round trip, or time-out" {
 	scenario 0 8 '"interval": "10ms", "phase": "aligned", "wait": "250ms"' >s.json
 	loop() { sim --set 'links[0].propagation=3ms' --set 'servers[0].delay=1ms' "$@" | jq -s .[-1]; }
 	loop | jq -e '.generated == 118 and .models == 118 and .timed_out == 0'	# every 17 ms
@@ -222,7 +222,7 @@ says() {
 	loop --set 'workers[0].wait=0' | jq -e '.generated == 200 and (has("timed_out") | not)'
 }
 
-@test "a link that is down loses packets that arrive, from its first instant to its last" {
+@test "a link that is down loses packets that arrive, from the first instant to the last" {
 	scenario 0 8 '"interval": "10ms", "phase": "aligned"' >s.json
 	sim --set 'faults=[{"link":"sw","from":"500ms","to":"1s"}]' |
 		jq -se '.[-1] | .lost_down == 50 and .received == 150'
@@ -240,13 +240,13 @@ says() {
 		jq -se '.[-1] | .lost_down == 3 and .received == 2'
 }
 
-@test "a link's own losses come to its share" {
+@test "a link with access_loss loses this share of its packets" {
 	scenario 0 8 '"interval": "1ms"' >s.json
 	sim --duration 100s --set 'links[0].loss=5%' |
 		jq -se '.[-1] | (.loss_percent - 5 | fabs) < 0.3 and .lost_link == .dropped'
 }
 
-@test "a schedule is played, and one of others' workers is refused" {
+@test "a schedule is played, and a schedule with unknown workers is refused" {
 	scenario 0 8 '"clusters": "2-3", "workers": 2, "schedule": "a.csv"' >s.json
 	printf '%s\n' cluster,worker,time_ns,reward 2,0,5ms,1 3,1,5ms,1 2,1,7000,0.5 >a.csv
 	sim -w out | jq -se '.[-1] | .sent == 3 and .received == 3'
@@ -292,7 +292,7 @@ says() {
 	[ "$stderr" = "innet-sim: --total: there is no row that combines all switches" ]
 }
 
-@test "--set takes a path that is swept out of the sweep, however it is spelled" {
+@test "--set removes a path from the sweep, however the path is spelled" {
 	scenario 1M 8 '"clusters": 2' >base.json
 	jq '.sweep = { "links[0].rate": [ "1M", 2000000 ], "switches[*].slots": [ 1, 2, 3 ] }' base.json >s.json
 	sim --set 'links[sw].rate=0.5M' | jq -se 'length == 6 and all(.point | has("links[0].rate") | not)'
@@ -316,7 +316,7 @@ says() {
 	sim --set 'switches=[{ "name": "sw" }, { "name": "s2" }]' | jq -se 'length == 4'
 }
 
-@test "captures of -w destroy neither each other nor what is read" {
+@test "files of -w replace neither each other nor input files" {
 	scenario 1M 8 '"clusters": 2' >s.json
 	sim -w out >/dev/null
 	mv s.json out/sw.in.pcap
@@ -332,7 +332,7 @@ says() {
 	[ "$(cat err)" = "innet-sim: the results and -w both write out/sw.out.pcap" ]
 }
 
-@test "the same on any number of cores; other seeds differ" {
+@test "the results are the same on any number of cores, and differ for other seeds" {
 	scenario 0.3M 4 '"clusters": 5, "workers": 4, "arrivals": "lognormal"' >s.json
 	sim --runs 9 --jobs 1 >one
 	sim --runs 9 --jobs 4 >four
@@ -342,7 +342,7 @@ says() {
 	    jq -s '(.[1].mean_age_ns + .[3].mean_age_ns) / 2')" ]
 }
 
-@test "a tree of switches: every cluster's updates reach the server" {
+@test "the updates of every cluster reach the server through a tree of switches" {
 	scenario 0 8 '"clusters": "1-6", "workers": 2, "interval": "10ms"' |
 		sed 's/"name": "sw"/"count": 6, &/
 		    s/\[ { "from": "sw", "to": "ps"/[ { "from": "sw", "to": "up" }, { "from": "up", "to": "ps"/
@@ -365,12 +365,12 @@ says() {
 	jq -se '.[-1] | .sent > 19000 and .received > 19000' out
 }
 
-@test "a key that is not known is named, with the nearest" {
+@test "an error about an unknown key names the most similar key" {
 	scenario 1M 8 '"clusters": 2' | sed 's/"rate"/"rat"/' >s.json
 	says "links[0].rat: unknown key; the nearest is 'rate'"
 }
 
-@test "values that are not as they should be are named by their path" {
+@test "errors give the path of an invalid value" {
 	bad() {
 		scenario 1M 8 '"clusters": 2' >good.json
 		innet-sim -q good.json >/dev/null
@@ -419,7 +419,7 @@ says() {
 	bad '.sweep = {"runs": [1, 2]}' 'sweep: seed and runs cannot be swept'
 }
 
-@test "an error in the JSON gives line and column" {
+@test "an error in the JSON text gives line and column" {
 	printf '{ "duration":\n  "1s", ' >s.json
 	run -1 --separate-stderr innet-sim s.json
 	[[ $stderr == "innet-sim: s.json:2:"*": not valid JSON" ]]
@@ -429,7 +429,7 @@ says() {
 	[ "${stderr_lines[0]}" = "innet-sim: no scenario was given; name a JSON file" ]
 }
 
-@test "a full disk is noticed" {
+@test "innet-sim reports a full disk" {
 	[ -w /dev/full ] || skip "no /dev/full"
 	scenario 1M 8 '"clusters": 2' >s.json
 	run -1 sh -c 'innet-sim -q --json s.json >/dev/full'
@@ -437,14 +437,14 @@ says() {
 	run -1 innet-sim -q -w . s.json
 }
 
-@test "every key of --list-keys is in the manual" {
+@test "the manual describes every key of --list-keys" {
 	innet-sim --list-keys | while IFS='	' read -r path type preset help; do
 		[ -n "$help" ]
 		sed -n 's/^\.It//p' "$srcdir/man/innet-scenario.5" | grep -qw -- "${path##*.}"
 	done
 }
 
-@test "SIGINT ends it, and its children" {
+@test "SIGINT ends innet-sim and its child processes" {
 	scenario 1M 8 '"interval": "1us", "clusters": 50, "workers": 20' >s.json
 	innet-sim -q --runs 8 --jobs 2 --duration 10h s.json >out 3>&- &
 	pid=$!

@@ -12,7 +12,7 @@ filter() {
 	[ "$(count r.json delivered)" -eq 1 ]
 }
 
-@test "each thing that can be wrong with a packet is ignored under its reason" {
+@test "the switch ignores invalid packets and counts each fault under its reason" {
 	filter fragment; [ "$(ignored r.json)" = '{"fragment":1}' ]
 	filter version=2; [ "$(ignored r.json)" = '{"version":1}' ]
 	filter kind=9; [ "$(ignored r.json)" = '{"kind":1}' ]
@@ -25,13 +25,13 @@ filter() {
 	filter following=1; [ "$(ignored r.json)" = '{"length":1}' ]
 }
 
-@test "a merged count of zero is ignored" {
+@test "a packet with a merged count of zero is ignored" {
 	echo "1 1 0 1 0 1 1 1" | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w out.pcap --report r.json
 	[ "$(ignored r.json)" = '{"merged":1}' ]
 }
 
-@test "a reward that is not a number is ignored" {
+@test "a packet whose reward is not a number is ignored" {
 	echo "1 1 0 1 1 1 nan 1" | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w out.pcap --report r.json
 	[ "$(ignored r.json)" = '{"nonfinite":1}' ]
@@ -61,7 +61,7 @@ filter() {
 	done
 }
 
-@test "checksums of zero and of the pseudo header alone are accepted" {
+@test "the switch accepts checksums of zero and of the pseudo header alone" {
 	{ at 1 1 0 1 sum=none; at 2 2 0 1 sum=pseudo; } | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w out.pcap --report r.json
 	[ "$(count r.json delivered)" -eq 2 ]
@@ -83,7 +83,7 @@ filter() {
 	[ "$(dumpolaf out.pcap | wc -l)" -eq 1 ]
 }
 
-@test "a header without packets is fine, an empty file is not" {
+@test "a capture with a header alone is accepted, and an empty file is refused" {
 	mkolaf </dev/null >in.pcap
 	innet-switch -q -r in.pcap -w out.pcap --report r.json
 	[ "$(count r.json arrived)" -eq 0 ]
@@ -95,7 +95,7 @@ filter() {
 	[ "$stderr" = "innet-switch: no-such.pcap: No such file or directory" ]
 }
 
-@test "time that goes back counts as its predecessor's, with one warning" {
+@test "a timestamp that goes back counts as that of the previous packet, with one warning" {
 	{ at 5 1 0 1; at 3 2 0 1; at 4 3 0 1; at 6 4 0 1; } | mkolaf >in.pcap
 	run -0 --separate-stderr innet-switch -q -r in.pcap -w out.pcap --rate $SLOW --report r.json
 	[ "${#stderr_lines[@]}" -eq 1 ]
@@ -104,7 +104,7 @@ filter() {
 	[ "$(dumpolaf out.pcap | cut -d' ' -f1 | tr '\n' ' ')" = "15000000 25000000 35000000 45000000 " ]
 }
 
-@test "a full disk: one line, status 1" {
+@test "a full disk: one error line, status 1" {
 	three | mkolaf >in.pcap
 	run -1 --separate-stderr innet-switch -q -r in.pcap -w /dev/full
 	[ "$stderr" = "innet-switch: /dev/full: the output is incomplete: No space left on device" ]
@@ -138,7 +138,7 @@ filter() {
 	[ "$(cat err)" = "innet-switch: standard output: the output is incomplete: Broken pipe" ]
 }
 
-@test "a signal completes the output and shows in the status" {
+@test "a signal completes the output, and the status shows the signal" {
 	three | mkolaf >in.pcap
 	mkfifo pipe
 	innet-switch -q -r pipe -w out.pcap --rate 1G 2>err 3>&- &
@@ -153,7 +153,7 @@ filter() {
 	dumpolaf out.pcap
 }
 
-@test "values that cannot be are refused with status 2" {
+@test "impossible values are refused with status 2" {
 	for a in '--slots 0' '--slots 20000000' '--rate 0' '--rate 10x' '--program p4' \
 		'--combine max' '--reward-threshold x' '--until soon' '--listen 127.0.0.1' \
 		'--upstream 127.0.0.1:1' '--listen :0 --upstream :1 -r x' '--format bare' \
@@ -163,7 +163,7 @@ filter() {
 	done
 }
 
-@test "pcapng and microsecond captures are read as well" {
+@test "the switch reads pcapng and microsecond captures" {
 	three | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w want.pcap --rate $SLOW
 	editcap -F pcapng in.pcap in.pcapng

@@ -1,7 +1,7 @@
 # Tests of the switch as a filter.
 load common
 
-@test "an update that waits is merged with the next of its cluster" {
+@test "an update that waits merges with the next update of its cluster" {
 	{ at 1 1 0 1; at 2 2 0 1; at 3 2 1 1; } | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w out.pcap --rate $SLOW --report r.json
 	diff - <(dumpolaf out.pcap | cut -d' ' -f1,3-6) <<-E
@@ -12,7 +12,7 @@ load common
 	jq -e '.merged_histogram == {"1": 1, "2": 1}' r.json
 }
 
-@test "a newer update of one worker replaces; an older one is superseded" {
+@test "a newer update of one worker replaces the waiting one; an older update is superseded" {
 	{ at 1 9 0 1; at 2 2 0 5; at 3 2 0 6; at 4 2 0 4; } | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w out.pcap --rate $SLOW --report r.json
 	[ "$(dumpolaf out.pcap | tail -n 1 | cut -d' ' -f5,6)" = "6 1" ]
@@ -20,7 +20,7 @@ load common
 	[ "$(count r.json superseded)" -eq 2 ]
 }
 
-@test "means are weighted by the updates inside, sums are not" {
+@test "means are weighted by the number of merged updates, and sums are not" {
 	{ at 1 9 0 1; echo "2000000 2 0 1 3 7 4 1"; echo "3000000 2 1 1 1 5 8 1"; } |
 		mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w out.pcap --rate $SLOW
@@ -29,7 +29,7 @@ load common
 	[ "$(dumpolaf out.pcap | tail -n 1 | cut -d' ' -f6,8-10)" = "4 7 5 12" ]
 }
 
-@test "with a reward threshold better ones replace and worse ones drop" {
+@test "with a reward threshold, better updates replace the waiting one and worse updates are dropped" {
 	{ at 1 9 0 1; echo "2000000 2 0 1 1 2 5 1"; echo "3000000 2 1 1 1 3 6.5 1"
 	  echo "4000000 2 2 1 1 4 5.4 1"; echo "5000000 2 2 2 1 5 6 1"; } | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w out.pcap --rate $SLOW --reward-threshold 1 --report r.json
@@ -38,7 +38,7 @@ load common
 	[ "$(dumpolaf out.pcap | tail -n 1 | cut -d' ' -f6,9)" = "2 6.25" ]
 }
 
-@test "a full queue drops; drop-tail never merges" {
+@test "a full queue drops updates, and a drop-tail queue never merges" {
 	{ for c in 1 2 3 2; do at $c $c $c 1; done; } | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w /dev/null --rate $SLOW --slots 2 --report r.json
 	[ "$(count r.json dropped_full)" -eq 1 ]
@@ -55,7 +55,7 @@ load common
 	[ "$(count r.json dropped_limit)" -eq 1 ]
 }
 
-@test "packets that leave have right checksums, for any input" {
+@test "packets leave with correct checksums, for any input" {
 	for link in ethernet vlan raw sll sll2 null; do
 		{ at 1 9 0 1; at 2 2 0 1; at 3 2 1 1; } | mkolaf -l $link >in.pcap
 		innet-switch -q -r in.pcap -w out.pcap --rate $SLOW
@@ -72,28 +72,28 @@ load common
 	[ "$(jq .regular r.json)" -eq 3 ]
 }
 
-@test "regular traffic takes slots when asked to" {
+@test "--regular queued: regular traffic takes slots" {
 	{ at 1 1 0 1 tos=0; at 2 2 0 1; at 3 1 0 2 tos=0; } | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w out.pcap --rate $SLOW --regular queued --slots 2 --report r.json
 	[ "$(jq -c '[.regular, .regular_dropped]' r.json)" = '[2,1]' ]
 	[ "$(dumpolaf out.pcap | cut -d' ' -f1)" = 21000000 ]
 }
 
-@test "ECN bits are not ours and are carried through" {
+@test "the switch keeps the ECN bits" {
 	at 1 1 0 1 tos=0x2f | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w out.pcap --rate $SLOW --report r.json
 	[ "$(count r.json delivered)" -eq 1 ]
 	[ "$(tcpdump -vnr out.pcap 2>/dev/null | grep -c 'tos 0x2f')" -eq 1 ]
 }
 
-@test "models get the queue's status, weights pass as they are" {
+@test "the switch writes the queue's status into models and does not change weights" {
 	{ at 1 1 0 1; at 2 2 0 1; at 3 1 0 1 kind=2; at 4 1 0 0 kind=3; } | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w out.pcap --rate $SLOW --slots 2 --report r.json
 	[ "$(dumpolaf out.pcap | grep '^3000000 2' | cut -d' ' -f12-)" = "2 3 2 2" ]
 	[ "$(jq -c '[.models, .weights]' r.json)" = '[1,1]' ]
 }
 
-@test "packets of one vector are queued one by one" {
+@test "the packets of a vector are queued one by one" {
 	{ at 1 9 0 1; for s in 1 2; do for f in 1 0; do
 		echo "${s}100000 2 $s 1 1 7 1 4 following=$f n=2"; done; done; } | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w out.pcap --rate $SLOW
@@ -103,14 +103,14 @@ load common
 	E
 }
 
-@test "a vector cut unlike its cluster's others is mismatched" {
+@test "a vector with another division into packets than the cluster's is mismatched" {
 	{ at 1 1 0 1; echo "2000000 1 1 1 1 2 1 2"; at 3 2 0 1; } | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w /dev/null --rate $SLOW --report r.json
 	[ "$(jq .ignored.mismatched r.json)" -eq 1 ]
 	[ "$(count r.json arrived)" -eq 2 ]
 }
 
-@test "a job of another size may take a cluster after a minute, even one that waits" {
+@test "after a minute, a job with another vector length may take a cluster, even with an update waiting" {
 	{ at 1 2 0 1; at 2 1 0 1; echo "61000000000 1 1 1 1 61000000000 1 300"; } | mkolaf >in.pcap
 	timeout 10 innet-switch -q -r in.pcap -w out.pcap --rate 8 --report r.json
 	[ "$(dumpolaf out.pcap | tail -n 1 | cut -d' ' -f3,4,6,11)" = "1 1 1 300" ]
@@ -118,7 +118,7 @@ load common
 	[ "$(jq -c .ignored r.json)" = '{}' ]
 }
 
-@test "propagation delays what the queue sends, wire overhead slows it" {
+@test "--propagation delays what the queue sends, and --wire-overhead slows the queue" {
 	at 1 1 0 1 | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w out.pcap --rate $SLOW --propagation 5ms
 	[ "$(dumpolaf out.pcap | cut -d' ' -f1)" = 16000000 ]
@@ -128,7 +128,7 @@ load common
 
 # Each frame takes 10 ms: one is being sent, one waits, a third merges with the
 # second, and a fourth is replaced by a newer update of its worker.
-@test "a time per frame, and per merge, puts off departures" {
+@test "a time for each frame and each merge delays departures" {
 	{ at 1 1 0 1; at 2 2 0 1; at 3 2 1 1; at 4 3 0 1; at 5 3 0 2; } | mkolaf >in.pcap
 	left() { innet-switch -q -r in.pcap -w - --rate $SLOW "$@" | dumpolaf /dev/stdin | cut -d' ' -f1 | xargs; }
 	[ "$(left)" = "11000000 21000000 31000000" ]
@@ -144,7 +144,7 @@ load common
 
 # There are two ports: the merge at the first port delays its departure until
 # after that of the second port.
-@test "a departure that is put off lets those of other ports go first" {
+@test "while a departure is delayed, packets of other ports leave first" {
 	{ at 1 1 0 1; at 2 1 0 2; at 3 1 1 1; at 4 2 0 1 tos=0; } | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w out.pcap --rate $SLOW --merge-time 50ms
 	dumpolaf out.pcap | cut -d' ' -f1 | sort -nc
@@ -157,7 +157,7 @@ load common
 		"0.012000000 0.016000000 0.020000000 " ]
 }
 
-@test "--until leaves the rest queued, absolute or from the first packet" {
+@test "--until leaves the rest queued, with an absolute time or one from the first packet" {
 	{ for c in 1 2 3; do at $((c + 4)) $c 0 1; done; } | mkolaf >in.pcap
 	for until in 25ms +20ms; do
 		innet-switch -q -r in.pcap -w out.pcap --rate $SLOW --until $until --report r.json
@@ -166,7 +166,7 @@ load common
 	done
 }
 
-@test "several files are merged in time; the first wins ties" {
+@test "several input files are merged by time, and the first file wins ties" {
 	at 1 1 0 1 | mkolaf >a.pcap
 	{ at 1 2 0 1; at 2 3 0 1; } | mkolaf >b.pcap
 	innet-switch -q -r a.pcap -r b.pcap -w out.pcap --rate $SLOW
@@ -175,7 +175,7 @@ load common
 	[ "$(dumpolaf out.pcap | cut -d' ' -f3 | tr '\n' ' ')" = "2 1 3 " ]
 }
 
-@test "V7: two switches feed a third, as the hand-checked vector has it" {
+@test "V7: two switches feed a third one, as in the hand-checked vector" {
 	{ at 1 1 0 1; at 2 2 0 1; at 3 2 1 1; at 21 2 0 2; } | mkolaf >1.pcap
 	{ at 5 3 0 1; at 14 3 1 1; } | mkolaf >2.pcap
 	for i in 1 2; do
@@ -190,7 +190,7 @@ load common
 	E
 }
 
-@test "bare packets: cluster by prefix, worker by five-tuple" {
+@test "bare packets: the prefix gives the cluster, and the five-tuple the worker" {
 	printf 'prefix,cluster\n10.0.1.0/24,7\n10.0.0.0/16,8\n' >t.csv
 	{ at 1 1 0 1 bare; at 2 2 0 1 bare; at 3 2 1 1 bare; at 4 2 1 2 bare; } | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w out.pcap --rate $SLOW --format bare --cluster-table t.csv \
@@ -203,7 +203,7 @@ load common
 	[[ $stderr == *"t.csv:1: '10.0.1.0/33,1': not a prefix length" ]]
 }
 
-@test "--departures repeats another run's departures and names the first that differs" {
+@test "--departures repeats the departures of another run and names the first difference" {
 	{ at 1 1 0 1; at 2 2 0 1; at 30 3 0 1; } | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w fast.pcap --rate $SLOW
 	innet-switch -q -r in.pcap -w again.pcap --rate 1G --departures fast.pcap
@@ -225,7 +225,7 @@ load common
 	[ "$(count r.json dropped_full)" -eq 0 ]
 }
 
-@test "--memory refuses more slots than it allows; --dry-run says how much" {
+@test "--memory refuses more slots than it allows, and --dry-run prints the memory needed" {
 	run -1 --separate-stderr innet-switch --slots 100000 --memory 4GB
 	[[ $stderr == "innet-switch: --slots 100000 needs "*" MB, but only 4000.0 MB are allowed; lower --slots or raise --memory" ]]
 	run -0 innet-switch --dry-run

@@ -66,7 +66,7 @@ broken() {
 	cp "$kept.csv" run.csv
 }
 
-@test "an objective that fails does so in innet-gen, innet-switch and innet-aom too, to the ns" {
+@test "the tools measure the same failure in a run that innet-verify found, exact to a nanosecond" {
 	while read -r what spec horizon status; do
 		[ "$status" -eq 3 ] || continue
 		broken "$what" "$spec" "$horizon"
@@ -84,7 +84,7 @@ broken() {
 	done < <(table)
 }
 
-@test "an objective that fails does so in innet-sim too" {
+@test "innet-sim measures the same failure in a run that innet-verify found" {
 	while read -r what spec horizon status; do
 		[ "$status" -eq 3 ] || continue
 		broken "$what" "$spec" "$horizon"
@@ -99,12 +99,12 @@ broken() {
 	done < <(table)
 }
 
-@test "an enumeration of every run agrees, 20 times" {
+@test "an enumeration of all runs gives the same verdicts, 20 times" {
 	once
 	python3 "$srcdir/tests/twins/verify_twin.py" 1 20
 }
 
-@test "another solver that is given the question says the same" {
+@test "another solver gives the same verdict for the formulas of --emit-smt2" {
 	once
 	command -v z3 >/dev/null || skip "no z3"
 	while read -r what spec horizon status; do
@@ -134,7 +134,7 @@ broken() {
 	[ -z "$output" ]
 }
 
-@test "unknown says how far it got, and is a status of its own" {
+@test "an unknown verdict gives the horizon that was decided, and has its own status" {
 	run -4 --separate-stderr innet-verify --json --give-up 4s --horizon 8s -w part.csv \
 		--objective 'fair<=3ms' "$specs/jitter.json"
 	[[ $stderr == *"fair<=3ms is unknown: up to "*"s not decided, up to "*"s it fails: average peak ages are "*" ms of cluster "*" ("* ]]
@@ -149,14 +149,14 @@ broken() {
 		jq -se '[.[] | select(.cluster != "all").mean_peak_age_ns] | max - min > 3e6'
 }
 
-@test "on a terminal it says what is being asked, and nothing of it stays" {
+@test "on a terminal, innet-verify shows the current step and removes the line afterwards" {
 	script -qec "innet-verify --objective no-loss $specs/two-slots.json" /dev/null >out </dev/null
 	grep -q $'\rinnet-verify: up to .*: [0-9]* updates ...\033\[K\r\033\[Kinnet-verify: no-loss holds' out
 	innet-verify --objective no-loss "$specs/two-slots.json" 2>out
 	run ! grep -q $'\r' out
 }
 
-@test "a cluster that is never served misses a bound on its age" {
+@test "a cluster that is never served violates a bound on its age" {
 	cat >s.json <<-END
 	{ "service_time": "2ms", "slots": 1, "horizon": "3s", "clusters": [
 	  { "id": 1, "period": "100ms", "offset": "0" },
@@ -166,7 +166,7 @@ broken() {
 	[[ $output == *"cluster 2 comes to an age of "* ]]
 }
 
-@test "fairness fails if there is nothing to compare a cluster with" {
+@test "fairness fails if a cluster has no average to compare" {
 	# with one slot, cluster 1 occupies it whenever an update of cluster 2
 	# arrives, except at the end
 	run -3 --separate-stderr innet-verify --objective 'fair<=0.1' "$specs/2ms-one-slot-fixed-equal.json"
@@ -186,7 +186,7 @@ refused() {
 	[ -z "$output" ]
 }
 
-@test "bad specifications: the place, the reason and the nearest key" {
+@test "errors in a specification give the place, the reason and the most similar key" {
 	refused "slot: unknown key; the nearest is 'slots'" '.slot = 1'
 	refused "clusters[1].perod: unknown key; the nearest is 'period'" '.clusters[1].perod = "1s"'
 	refused "clusters[0].offset: the first number is greater than the last" '.clusters[0].offset = ["2s", "1s"]'
@@ -204,19 +204,19 @@ refused() {
 	refused "clusters[0]: the jitter must be less than the period, or updates would overtake each other" '.clusters[0].jitter = "100ms"'
 }
 
-@test "a specification without a schedule is refused as empty" {
+@test "a specification that allows no schedule is refused as empty" {
 	refused "horizon: no update can arrive before this time, so there is no schedule to check" \
 		'.clusters[].offset = "1s"'
 }
 
-@test "too many pairs of updates to decide about are refused, with the number" {
+@test "a specification with too many pairs of updates is refused, with their number" {
 	jq '.service_time = "4s" | .slots = 9 | .clusters[].period = "1ms" | .horizon = "2s"' \
 		"$specs/one-slot.json" >bad.json
 	run -1 innet-verify --objective no-loss bad.json
 	[[ $output == *" pairs of updates can meet in the queue, but at most "*" can be verified; lower the horizon" ]]
 }
 
-@test "misuse: status 2, and the error names the accepted forms" {
+@test "misuse: the error names the accepted forms, with status 2" {
 	run -2 innet-verify --objective 'peak<=7' x
 	[ "$output" = "innet-verify: invalid objective 'peak<=7': a unit is missing" ]
 	run -2 innet-verify --objective 'fair<=1.5' x

@@ -6,7 +6,7 @@ load common
 example=$share/examples/iswitch-async.sh
 head=run,carrier,rate_mbit,vector_bytes,queue,pace_percent,round_ms,iteration_ms,sent_again
 
-@test "the short form: no vector takes less than its bytes, with a pace not less than that" {
+@test "the short form: no vector takes less time than its bytes need, with or without a pace" {
 	once training
 	privileged
 	"$example" --quick -o out 2>err 3>&- || { tail -n 5 err; false; }
@@ -21,7 +21,7 @@ head=run,carrier,rate_mbit,vector_bytes,queue,pace_percent,round_ms,iteration_ms
 	grep -q '^| ps | 80.00 kB | 20 | long | none | 33.1 | ' out/async.md
 }
 
-@test "the table: medians, and how many times the bytes or another setting's they are" {
+@test "the table gives medians, and their ratios to the time of the bytes or of another setting" {
 	{
 		echo $head
 		printf '%s,switch,20,1282000,long,none,532,532,0\n' 1 2 3
@@ -45,7 +45,7 @@ head=run,carrier,rate_mbit,vector_bytes,queue,pace_percent,round_ms,iteration_ms
 	run ! grep -q processors async.md
 }
 
-@test "without privilege: one line, status 1; misuse: status 2" {
+@test "without privileges: one error line, status 1; misuse: status 2" {
 	drop=''
 	[ "$(id -u)" -ne 0 ] || drop='setpriv --reuid=65534 --regid=65534 --clear-groups'
 	run -1 --separate-stderr $drop "$example" -o /tmp/nobody/out

@@ -51,7 +51,7 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	misuse -p iswitch --listen :0 --members 2
 }
 
-@test "--keep is a number of results, or bytes with --async" {
+@test "--keep is a number of results, and with --async a number of bytes" {
 	misuse -p iswitch --keep 4kB
 	misuse -p iswitch --keep 0
 	capture two-iterations
@@ -59,7 +59,7 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	filter --async --keep 4kB
 }
 
-@test "each packet is counted once, each segment too" {
+@test "each packet and each segment is counted exactly once" {
 	for c in two-iterations commands comes-back timed-out others bad stranger; do
 		capture $c
 		filter
@@ -69,7 +69,7 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	done
 }
 
-@test "the report names jobs, the summary says the same in a line" {
+@test "the report lists the jobs, and the summary gives the same figures in a line" {
 	capture two-iterations
 	run -0 --separate-stderr innet-switch -p iswitch -r in.pcap -w out.pcap --report r.json
 	[ "$stderr" = "innet-switch: 12 segments in, 12 added, 4 results, 0 partial, 0 unfinished, 0 resent, 0 timed out, 0 foreign; 1 regular, 0 ignored, 15 out, 3 requests" ]
@@ -97,7 +97,7 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	[ "$one" -eq 5 ]
 }
 
-@test "--wire-overhead and --propagation move stamps, nothing else" {
+@test "--wire-overhead and --propagation change timestamps and nothing else" {
 	command -v tcpdump >/dev/null || skip "no tcpdump"
 	capture two-iterations
 	filter --rate 8M
@@ -109,13 +109,13 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	[ $((${c/./} - ${a/./})) -eq 24000 ]
 }
 
-@test "--until stops the clock: what has not left stays queued" {
+@test "--until stops the clock, and packets that have not left remain queued" {
 	capture two-iterations
 	filter --rate 1k --until +2s
 	jq -e '.out < 15 and .out + .queued == 15' r.json
 }
 
-@test "time-outs behind the last packet fire only with --until" {
+@test "a time-out after the last packet fires only with --until" {
 	capture stragglers
 	filter --straggler 50ms -c 6
 	jq -e '.jobs["1"] | .unfinished == 2 and .counters.results == 0' r.json
@@ -129,7 +129,7 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	jq -e '.packets == 9 and .jobs["1"].counters.segments == 5' r.json
 }
 
-@test "--memory refuses a Join, status 2, and serves the others" {
+@test "--memory refuses a Join with status 2, and other jobs continue" {
 	capture no-room
 	filter --memory 100kB
 	jq -e '.switch.refused == 2 and .jobs["1"].members == 2' r.json
@@ -137,7 +137,7 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	jq -e '.switch.refused == 2' r.json
 }
 
-@test "--dry-run says what one job takes, and of what that is made" {
+@test "--dry-run prints the memory of one job and its parts" {
 	run -0 --separate-stderr innet-switch -p iswitch --dry-run --vector 1000 --floats 100 -H 4
 	[ -z "$stderr" ]
 	[ "${lines[2]}" = "0.00816       2  vectors" ]
@@ -151,7 +151,7 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	[[ $output == *"  4  members' pushes" ]]
 }
 
-@test "a child speaks from a port for each job, and hears the parent there" {
+@test "a child has a port for each job, on which it also receives packets of the parent" {
 	capture child
 	filter --parent 10.255.255.2 --parent 10.255.255.9
 	[ "$(jq '.jobs["1"].counters.sent_up' r.json)" -ge 0 ]
@@ -168,7 +168,7 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	jq -e '.jobs["1"].counters.added == 11' <<<"${stderr_lines[1]}"
 }
 
-@test "a capture without a header is none; a header alone is fine" {
+@test "a capture needs a header, and can be without packets" {
 	run -1 --separate-stderr innet-switch -p iswitch -r /dev/null -w out.pcap
 	[ "$stderr" = "innet-switch: /dev/null: the file is empty; it has not even a header" ]
 	capture others
@@ -177,7 +177,7 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	[ "$(stat -c %s out.pcap)" -eq 24 ]
 }
 
-@test "a full disk: one line, status 1" {
+@test "a full disk: one error line, status 1" {
 	capture two-iterations
 	[ -w /dev/full ] || skip "no /dev/full"
 	run -1 --separate-stderr innet-switch -q -p iswitch -r in.pcap -w /dev/full
@@ -192,14 +192,14 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	[ "$(cat err)" = "innet-switch: standard output: the output is incomplete: Broken pipe" ]
 }
 
-@test "traffic of others in a large trace passes to the byte" {
+@test "other traffic in a large trace passes unchanged" {
 	innet-gen -q --clusters 3 --workers 3 -c 50 -w in.pcap
 	filter
 	cmp in.pcap out.pcap
 	[ "$(jq .regular r.json)" -eq "$(jq .packets r.json)" ]
 }
 
-@test "two inputs are one trace" {
+@test "two input files are read as one trace" {
 	capture two-iterations
 	head -c 24 in.pcap >none.pcap
 	filter

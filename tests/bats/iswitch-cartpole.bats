@@ -12,7 +12,7 @@ cartpole() {
 # counted SWITCH KEY: print a counter of the first run
 counted() { tail -n 1 "out/1-$1.out" | jq ".jobs[\"1\"].counters.$2"; }
 
-@test "four synchronous workers reach 475, and a second run gives the same bits" {
+@test "four synchronous workers reach 475, and a second run gives the same weights bit for bit" {
 	once training
 	cartpole --seed 3 --twice
 	grep -qx 'second run  *bit-identical' said
@@ -22,7 +22,7 @@ counted() { tail -n 1 "out/1-$1.out" | jq ".jobs[\"1\"].counters.$2"; }
 	[ "$(counted switch results)" -eq $((26 * $(awk '/^iterations/ { print $2 }' said))) ]
 }
 
-@test "four workers that do not wait reach 475, none more than 3 rounds behind" {
+@test "four asynchronous workers reach 475, and none is more than 3 rounds behind" {
 	once training
 	cartpole --async --seed 2
 	[ "$(grep -c '^gradients, staleness [0-3] ' said)" -eq 4 ]
@@ -53,7 +53,7 @@ given() {
 # On a busy machine a rack's push can take longer than the next pushes of its
 # workers. Pushes for which the rack has no room count as early and are sent
 # again.
-@test "12 workers in two racks that do not wait reach 475, and nothing is lost" {
+@test "12 asynchronous workers in two racks reach 475, and nothing is lost" {
 	once training
 	privileged
 	cartpole --async --hierarchy --seed 4
@@ -66,12 +66,12 @@ given() {
 	[ "$(counted core added)" -ge $((2 * $(counted core results))) ]
 }
 
-@test "475 is not reached: it says so, status 1" {
+@test "a training that does not reach 475 reports this, with status 1" {
 	run -1 --separate-stderr cartpole --steps 5000
 	[[ $stderr == *"iswitch-cartpole: reached "*", not 475" ]]
 }
 
-@test "the hierarchy without privilege: one line, status 1" {
+@test "the hierarchy without privileges: one error line, status 1" {
 	drop=''
 	[ "$(id -u)" -ne 0 ] || drop='setpriv --reuid=65534 --regid=65534 --clear-groups'
 	run -1 --separate-stderr $drop "$example" --hierarchy

@@ -15,7 +15,7 @@ rows() { grep -cE "$1" out/measured.csv; }
 # field KIND,ALGORITHM MODE,CARRIER N: print field N of the row of a run
 field() { sed -nE "s/^($1,[^,]*,[^,]*,$2,.*)/\1/p" out/measured.csv | cut -d, -f"$3"; }
 
-@test "the short form: each run has its row, the tables what the paper's have" {
+@test "the short form: each run has a row, and the tables have the columns of the paper" {
 	once training
 	privileged
 	command -v innet-mpi && command -v mpirun || skip 'no Open MPI'
@@ -44,7 +44,7 @@ field() { sed -nE "s/^($1,[^,]*,[^,]*,$2,.*)/\1/p" out/measured.csv | cut -d, -f
 	[[ $stderr != *' of 21: '* ]]
 }
 
-@test "a run that fails is named, the others are measured; the next time it alone is run" {
+@test "a failed run is named and the others are measured; the next call repeats only that run" {
 	once training
 	privileged
 	mkdir -p out/runs/carry-ppo-sync-ps.port	# where a file is to be
@@ -73,7 +73,7 @@ field() { sed -nE "s/^($1,[^,]*,[^,]*,$2,.*)/\1/p" out/measured.csv | cut -d, -f
 	run ! grep -q ring out/measured.csv
 }
 
-@test "runs with the paper's computing have a table of their own" {
+@test "runs with the computing times of the paper have a separate table" {
 	h=kind,algorithm,env,bytes,mode,carrier,iterations,seconds,iteration_ms,compute_ms,aggregation_ms,update_ms,reward,solved
 	printf '%s\n' $h paced,dqn,cartpole,6410000,sync,ps,6,24,4000,1250,2750,0,-,- \
 		paced,dqn,cartpole,6410000,sync,switch,6,12,2000,1250,750,0,-,- >measured.csv
@@ -81,7 +81,7 @@ field() { sed -nE "s/^($1,[^,]*,[^,]*,$2,.*)/\1/p" out/measured.csv | cut -d, -f
 	grep '^| DQN | switch | 2000.0 | 1250.0 | 750.0 | 2.00 | 22.27 | 9.77 | 3.66 |$' results.md
 }
 
-@test "without privilege: one line, status 1" {
+@test "without privileges: one error line, status 1" {
 	drop=''
 	[ "$(id -u)" -ne 0 ] || drop='setpriv --reuid=65534 --regid=65534 --clear-groups'
 	run -1 --separate-stderr $drop "$example" -o /tmp/nobody/out

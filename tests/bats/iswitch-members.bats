@@ -13,39 +13,39 @@ load iswitch
 	[ "$(to 2)" = "seg 1 2 0 3 3" ]
 }
 
-@test "without -H a job opens when no Join has arrived for a second" {
+@test "without -H, a job opens when no Join has arrived for a second" {
 	{ join -1500 1; join -1000 2; seg -400 1 1 0 1 1; echo "$(($(ns 0) - 1)) $(addr 1) $S seg 1 1 0 1 1"
 	  segs 0 1 0 1 2; } | through
 	[ "$(counter early)" -eq 2 ]
 	[ "$(to 1)" = "seg 1 2 0 3 3" ]
 }
 
-@test "an Ack of Join tells H, the members and how the vector is cut" {
+@test "the Ack of a Join gives H, the members and the length of the segments" {
 	{ join -1000 1 elements=5 floats=3; join -900 2 elements=5 floats=3; } | through
 	[[ "$(acks 2 join)" == "done member="*" h=2 members=2 next=1 floats=3 elements=5 timeout=10" ]]
 	[ "$(acks 1 join | cut -d' ' -f2)" != "$(acks 2 join | cut -d' ' -f2)" ]
 }
 
-@test "a Join that asks for no F gets the job's" {
+@test "a Join without F gets the F of the job" {
 	{ join -1000 1 elements=5 floats=3; join -900 2 elements=5 floats=0; } | through
 	[[ "$(acks 2 join)" == "done "*" floats=3 elements=5 "* ]]
 	join -1000 1 elements=900 floats=0 | through
 	[[ "$(acks 1 join)" == "done "*" floats=366 elements=900 "* ]]
 }
 
-@test "a Join with another length or F: bad value, with the job's values" {
+@test "a Join with another length or F gets bad-value and the values of the job" {
 	{ joins 2 elements=5 floats=3; join -999 3 elements=6 floats=3; join -998 4 elements=5 floats=2
 	} | through
 	for w in 3 4; do [[ "$(acks $w join)" == "bad-value "*" floats=3 elements=5 "* ]]; done
 	[[ "$(to 3)" == "" ]]
 }
 
-@test "an F beyond what a datagram holds: bad value" {
+@test "a Join with an F that does not fit in a datagram gets bad-value" {
 	{ join -1000 1 elements=70000 floats=16375; join -999 2 elements=70000 floats=16374; } | through
 	[ "$(statuses 1 join) $(statuses 2 join)" = "bad-value done" ]
 }
 
-@test "a later member counts from the newest iteration + 1, not before" {
+@test "contributions of a later member count from the iteration after the newest one" {
 	{ joins 2; segs 1 1 0 1 2; segs 2 2 0 1; join 3 3 next=2; segs 4 2 0 2; segs 5 3 0 1 2
 	  segs 6 3 0 3; } | through
 	[ "$(to 1)" = "$(printf 'seg %s\n' '1 2 0 3 3' '2 2 0 3 3' '3 3 0 6 6')" ]
@@ -53,12 +53,12 @@ load iswitch
 	[ "$(to 3)" = "$(printf 'seg %s\n' '2 2 0 3 3' '3 3 0 6 6')" ]
 }
 
-@test "a late member may not add to slots that were filling when it joined" {
+@test "a later member may not add to slots that were filling when it joined" {
 	{ joins 2; segs 1 1 0 1; join 2 3; segs 3 1 0 3 2; } | through
 	[ "$(to 1)" = "seg 1 2 0 3 3" ]
 }
 
-@test "a leaver's bits stay in filling slots and count for contributions, not for H" {
+@test "contributions of a member that left remain in filling slots, but do not count for H" {
 	{ joins 3; segs 1 1 0 1; ask 2 1 leave; segs 3 1 0 2; segs 4 1 0 3; } | through
 	[ "$(to 2)" = "seg 1 3 0 6 6" ]
 	[ "$(unfinished)" -eq 0 ]
@@ -66,7 +66,7 @@ load iswitch
 	[ "$(statuses 1 leave)" = done ]
 }
 
-@test "Leave lowers H at once: a slot that has the others is complete" {
+@test "Leave lowers H at once and completes a slot that has all other contributions" {
 	{ joins 3 elements=4; for i in 0 1; do segs 1 1 $i 1 2; done; ask 2 3 leave; segs 3 1 0 3; } |
 		through
 	[ "$(to 1 | sort)" = "$(printf 'seg %s\n' '1 2 0 3 3' '1 2 1 3 3')" ]
@@ -74,7 +74,7 @@ load iswitch
 	[[ "$(to 3)" == "ack help not-member"* ]]
 }
 
-@test "SetH is tested at once on every filling slot, and tells the former one" {
+@test "SetH takes effect at once on every filling slot, and its Ack gives the previous H" {
 	{ joins 3 elements=4; segs 1 1 0 1 2; segs 1 1 1 3; ask 2 9 set-h h=2; ask 3 9 set-h h=1
 	  ask 4 9 set-h h=0; segs 5 2 0 1 2; } | through
 	diff - <(to 1) <<-E
@@ -90,13 +90,13 @@ load iswitch
 	[ "$(to 3)" = "seg 1 3 0 6 6" ]
 }
 
-@test "a job without members takes the first Join's next" {
+@test "a job without members takes the next iteration of the first Join" {
 	{ joins 2 next=8; segs 1 8 0 1 2; ask 2 1 leave; ask 2 2 leave; join 3 1 next=5
 	  segs 1004 5 0 1; } | through
 	[ "$(to 1 | tail -n 1)" = "seg 5 1 0 1 1" ]
 }
 
-@test "others bring the same next and crc; 0 is a crc unknown" {
+@test "later Joins need the same next iteration and checksum; checksum 0 means unknown" {
 	{ join -1000 1 next=4 crc=77; join -999 2 next=4 crc=77; join -998 3 next=4 crc=78
 	  join -997 4 next=4 crc=0; join -996 5 next=3 crc=77; } | through
 	for w in 1 2 4; do [ "$(statuses $w join)" = done ]; done
@@ -110,7 +110,7 @@ load iswitch
 	[ "$(to 2 | tail -n 1)" = "seg 4 2 0 3 3" ]
 }
 
-@test "a next from which every result is still kept is welcome" {
+@test "a Join is accepted if all results from its next iteration on are kept" {
 	{ joins 3; for t in 1 2 3 4 5; do segs $t $t 0 1 2; done; join 6 4 next=3; join 7 5 next=6; } |
 		through -H 2
 	[ "$(statuses 4 join) $(statuses 5 join)" = "done done" ]
@@ -119,7 +119,7 @@ load iswitch
 	[ "$(statuses 4 join) $(statuses 5 join)" = "refused done" ]
 }
 
-@test "a Join for a present worker replaces that member" {
+@test "a Join under the number of a present worker replaces that member" {
 	{ joins 2; segs 1 1 0 1 2; join 2 10.0.1.2:5001 worker=2 next=2; segs 3 2 0 2
 	  segs 4 2 0 1; seg 5 10.0.1.2:5001 2 0 8 8; } | through
 	[ "$(statuses 10.0.1.2:5001 join)" = done ]
@@ -128,7 +128,7 @@ load iswitch
 	[[ "$(to 2 | tail -n 1)" == "ack help not-member"* ]]
 }
 
-@test "a Join again, as a sign of life, changes nothing" {
+@test "a repeated Join, as a sign of life, changes nothing" {
 	{ joins 2; segs 1 1 0 1; join 2 1; join 3 2 next=1; segs 4 1 0 1 2; } | through
 	[ "$(to 2)" = "seg 1 2 0 3 3" ]
 	[ "$(counter duplicate)" -eq 1 ]
@@ -143,7 +143,7 @@ load iswitch
 	[[ "$(acks 1 join)" == *" timeout=2" ]]
 }
 
-@test "a sign of life keeps a member in" {
+@test "a member that sends a sign of life is not evicted" {
 	{ joins 3; segs 1 1 0 1 2; join 6000 3; segs 8000 1 0 1 2; segs 9500 1 0 1; } | through
 	[ -z "$(to 1)" ]
 }
@@ -157,7 +157,7 @@ load iswitch
 	[ "$(jq '.jobs["1"].counters.added' r.json)" -eq 4 ]
 }
 
-@test "Reset of the members empties slots, puts every member out and is passed on" {
+@test "Reset of the members empties slots, removes all members and is passed on" {
 	{ joins 2; segs 1 1 0 1; ask 2 9 reset body=01; segs 3 1 0 2; } | through
 	for w in 1 2; do [ "$(to $w | head -n 1)" = reset ]; done
 	[[ "$(to 2 | tail -n 1)" == "ack help not-member"* ]]
@@ -165,7 +165,7 @@ load iswitch
 	[ "$(statuses 9 reset)" = done ]
 }
 
-@test "Halt goes to every member; segments and Help are answered with it" {
+@test "Halt is sent to every member, and answers segments and Help" {
 	{ joins 2; ask 1 9 halt; segs 2 1 0 1; ask 3 2 help seg=1.0.0; } | through
 	[ "$(to 1)" = "$(printf 'halt\nhalt')" ]
 	[ "$(to 2 | grep -v '^ack help not-ready')" = "$(printf 'halt\nhalt')" ]
@@ -182,21 +182,21 @@ load iswitch
 
 # Tests of the transaction id (xid).
 
-@test "an equal xid is answered with the same Ack and not done again" {
+@test "a repeated xid gets the same Ack, and the request is not executed again" {
 	{ joins 3; segs 1 1 0 1 2; echo "$(ns 2) $(addr 9) $S set-h 1 7 h=4"
 	  echo "$(ns 3) $(addr 9) $S set-h 1 8 h=5"; echo "$(ns 4) $(addr 9) $S set-h 1 8 h=2"; } | through
 	[ "$(acks 9 set-h | paste -sd' ')" = "done h=0 done h=4 done h=4" ]
 	[ "$(unfinished)" -eq 1 ]
 }
 
-@test "an older xid is dropped, as a serial number" {
+@test "a request with an older xid, as a serial number, is dropped" {
 	{ joins 2; echo "$(ns 1) $(addr 9) $S set-h 1 4294967295 h=3"
 	  echo "$(ns 2) $(addr 9) $S set-h 1 1 h=4"; echo "$(ns 3) $(addr 9) $S set-h 1 4294967294 h=5"
 	} | through
 	[ "$(acks 9 set-h | paste -sd' ')" = "done h=0 done h=3" ]
 }
 
-@test "Acks echo job and xid" {
+@test "Acks repeat the job and the xid of the request" {
 	echo "$(ns 0) $(addr 1) $S join 300 4000000000 worker=1 elements=2 floats=2 next=1" | through
 	[[ "$(out 1)" == "ack 300 4000000000 join done "* ]]
 }
@@ -213,7 +213,7 @@ load iswitch
 	[ "$(to 1)" = "seg 1 2 0 3 3" ]
 }
 
-@test "Members and Stats answer with JSON, in pages that make one text" {
+@test "Members and Stats answer with JSON in pages that form one text" {
 	{ joins 40; ask 1 9 members page=0; for p in 1 2 3 4 5 6 7; do ask 2 9 members page=$p; done
 	  ask 3 9 stats page=0; } | through
 	pages=$(acks 9 members | head -n 1 | sed -E 's/.*pages=([0-9]+).*/\1/')

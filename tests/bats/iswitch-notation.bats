@@ -1,7 +1,7 @@
 # Tests of the notation of mkiswitch and dumpiswitch.
 load common
 
-@test "every kind of line becomes a packet and the same line again" {
+@test "every kind of line becomes a packet, and the packet becomes the same line" {
 	cat >lines <<-E
 		1000 10.0.1.1:5000 10.255.255.1:46638 seg 1 1 0 1 2.5 -0 0.100000001 inf nan
 		1001 10.0.1.1:5000 10.255.255.1:46638 join 1 7 type=switch mode=async cluster=1 worker=3 elements=10 floats=366 next=1 crc=99
@@ -22,7 +22,7 @@ load common
 	dumpiswitch c.pcap | diff lines -
 }
 
-@test "tshark finds right checksums in the packets of mkiswitch" {
+@test "tshark finds correct checksums in the packets of mkiswitch" {
 	command -v tshark >/dev/null || skip "no tshark"
 	{ echo "1 10.0.1.1:1 10.255.255.1 seg 1 1 0 1*366"; echo "2 [fd00::1]:1 [fd00::2] reset 1 1"; } |
 		mkiswitch >c.pcap

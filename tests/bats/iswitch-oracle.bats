@@ -18,14 +18,14 @@ scenarios() {
 	scenarios self
 }
 
-@test "the synchronous switch sends what the oracle sends, to the bit" {
+@test "the synchronous switch sends the same as the oracle, bit for bit" {
 	scenarios sync
 }
 
-@test "the asynchronous switch sends what the oracle sends, to the bit" {
+@test "the asynchronous switch sends the same as the oracle, bit for bit" {
 	scenarios async
 }
 
-@test "a switch with a parent sends what the oracle sends, up and down" {
+@test "a switch with a parent sends the same as the oracle, up and down" {
 	scenarios child
 }

@@ -4,7 +4,7 @@ load iswitch
 
 # Tests of the ten behaviours.
 
-@test "basic reduction: each member gets the sum and how many it is of" {
+@test "each member gets the sum and the number of contributions" {
 	{ joins 3; segs 1 1 0 1 2 3; } | through
 	for w in 1 2 3; do [ "$(to $w)" = "seg 1 3 0 6 6" ]; done
 	[ "$(counter added)" -eq 3 ]
@@ -18,7 +18,7 @@ load iswitch
 	[ "$(dumpiswitch out.pcap | grep -c ' seg .*tos=')" -eq 0 ]
 }
 
-@test "a retransmission during reduction is added once" {
+@test "a retransmission before the slot is complete is added only once" {
 	{ joins 2; segs 1 1 0 1 1; seg 2 1 1 0 50 50; segs 3 1 0 2; } | through
 	[ "$(to 1)" = "seg 1 2 0 3 3" ]
 	[ "$(to 2)" = "seg 1 2 0 3 3" ]
@@ -26,21 +26,21 @@ load iswitch
 	[ "$(counter added)" -eq 2 ]
 }
 
-@test "a retransmission after reduction gets the slot's result, alone" {
+@test "a retransmission after the slot is complete gets the result, sent to its sender alone" {
 	{ joins 2; segs 1 1 0 1 2 1; } | through
 	[ "$(to 1)" = "$(printf 'seg 1 2 0 3 3\nseg 1 2 0 3 3')" ]
 	[ "$(to 2)" = "seg 1 2 0 3 3" ]
 	[ "$(counter resent)" -eq 1 ]
 }
 
-@test "a retransmission of the iteration before gets that one's slot" {
+@test "a retransmission of the previous iteration gets the result of that slot" {
 	{ joins 2; segs 1 1 0 1 2; segs 2 2 0 1 2; segs 3 1 0 2; } | through
 	[ "$(to 2 | tail -n 1)" = "seg 1 2 0 3 3" ]
 	[ "$(to 1 | wc -l)" -eq 2 ]
 	[ "$(counter resent)" -eq 1 ]
 }
 
-@test "a slot is used again two iterations later, from zero" {
+@test "a slot is reused two iterations later and begins at zero" {
 	{ joins 2; for t in 1 2 3 4 5; do segs $t $t 0 1 2; done; } | through
 	diff - <(to 1) <<-E
 		seg 1 2 0 3 3
@@ -52,7 +52,7 @@ load iswitch
 	[ "$(counter results)" -eq 5 ]
 }
 
-@test "a late retransmission leaves a slot that is used again as it is" {
+@test "a late retransmission does not change a slot that is reused" {
 	{ joins 2; segs 1 1 0 1 2; segs 2 2 0 1 2; segs 3 3 0 1; seg 4 1 1 0 70 70
 	  segs 5 3 0 2; } | through
 	[ "$(to 2 | tail -n 1)" = "seg 3 2 0 3 3" ]
@@ -60,7 +60,7 @@ load iswitch
 	[ "$(counter stale)" -eq 1 ]
 }
 
-@test "either slot may be the first: jobs begin at even and odd iterations" {
+@test "a job may begin with either slot, at an even or an odd iteration" {
 	for t in 0 1 6 16777215; do
 		{ joins 2 next=$t; segs 1 $t 0 1 2; segs 2 $(((t + 1) % 16777216)) 0 1 2; } | through
 		[ "$(to 1 | head -n 1)" = "seg $t 2 0 3 3" ]
@@ -68,7 +68,7 @@ load iswitch
 	done
 }
 
-@test "both slots serve at once: one fills, the other answers; indices apart" {
+@test "both slots serve at once: one fills while the other answers, and indices are independent" {
 	{ joins 2 elements=3; segs 1 1 0 1 2; segs 2 2 0 1; seg 3 1 1 1 5; segs 4 1 0 2
 	  seg 5 2 1 1 6; segs 6 2 0 2; } | through
 	diff - <(to 2) <<-E
@@ -80,7 +80,7 @@ load iswitch
 	[ "$(to 1 | wc -l)" -eq 3 ]
 }
 
-@test "foreign traffic is forwarded untouched, in order" {
+@test "other traffic is forwarded unchanged and in order" {
 	{ joins 2; for t in 1 3 5; do
 		echo "$(ns $t) 10.9.9.9:53 10.0.1.1:5353 udp 0${t}0203"
 		segs $((t + 1)) $t 0 1 2; done; } | through
@@ -89,7 +89,7 @@ load iswitch
 	[ "$(total regular)" -eq 3 ]
 }
 
-@test "senders on different ports of one address are members apart" {
+@test "senders on different ports of one address are different members" {
 	{ for p in 1 2 3; do join -1000 10.0.1.9:600$p worker=$p; done
 	  for p in 1 2 3; do seg 1 10.0.1.9:600$p 1 0 $p 1; done; } | through
 	for p in 1 2 3; do [ "$(to 10.0.1.9:600$p)" = "seg 1 3 0 6 3" ]; done
@@ -98,7 +98,7 @@ load iswitch
 # Tests of the table of slots: the state of a slot, and the segment that
 # arrives.
 
-@test "early: neither the job's first iteration nor the one after a result" {
+@test "early: an iteration before the job's first result, or two after the last result" {
 	{ joins 2; segs 1 2 0 1; segs 2 1 0 1; segs 3 2 0 1; segs 4 3 0 1; segs 5 1 0 2; } | through
 	[ "$(to 1)" = "seg 1 2 0 3 3" ]
 	[ "$(counter early)" -eq 3 ]
@@ -112,7 +112,7 @@ load iswitch
 	[ "$(to 1 | tail -n 1)" = "seg 3 2 0 3 3" ]
 }
 
-@test "each index goes its own way: one may be an iteration ahead" {
+@test "indices are independent: one may be an iteration ahead" {
 	{ joins 2 elements=4; segs 1 1 0 1 2; segs 2 2 0 1 2; segs 3 2 1 1; segs 4 1 1 1 2; } |
 		through
 	diff - <(to 1) <<-E
@@ -123,27 +123,27 @@ load iswitch
 	[ "$(counter early)" -eq 1 ]
 }
 
-@test "added: contributions add up and decide nothing" {
+@test "added: the contributions of a packet are added up, but H counts packets" {
 	{ joins 2; echo "$(ns 1) 10.0.1.1:5000 $S seg 1 7 0 1 1"
 	  echo "$(ns 2) 10.0.1.2:5000 $S seg 1 3 0 1 1"; } | through
 	[ "$(to 2)" = "seg 1 10 0 2 2" ]
 }
 
-@test "duplicate: a member that is in the bitmap" {
+@test "duplicate: a segment of a member that has already contributed" {
 	{ joins 3; segs 1 1 0 1 2 2 1; } | through
 	[ "$(counter duplicate)" -eq 2 ]
 	[ "$(unfinished)" -eq 1 ]
 	[ -z "$(to 1)" ]
 }
 
-@test "resent: a member whose packet arrived too late for the sum gets the result" {
+@test "resent: a member whose segment arrives after the sum was complete gets the result" {
 	{ joins 3; segs 1 1 0 1 2 3; } | through -H 2
 	[ "$(to 3)" = "$(printf 'seg 1 2 0 3 3\nseg 1 2 0 3 3')" ]
 	[ "$(counter resent)" -eq 1 ]
 	[ "$(counter added)" -eq 2 ]
 }
 
-@test "stale: the slot has gone on; what is not kept is answered as gone" {
+@test "stale: a segment for a reused slot; the Ack says gone if the result is not kept" {
 	{ joins 2; for t in 1 2 3; do segs $t $t 0 1 2; done; segs 9 1 0 2; } | through
 	[ "$(to 2 | tail -n 1)" = "ack help gone seg=1.0" ]
 	[ "$(to 1 | wc -l)" -eq 3 ]
@@ -158,12 +158,12 @@ load iswitch
 	[ "$(to 1)" = "seg 1 2 0 3 3" ]
 }
 
-@test "the switch tells every non-member that it is none, also after it told others" {
+@test "the switch tells every non-member that it is not a member, also after it told others" {
 	{ joins 1; segs 1 1 0 7 8; } | through
 	for w in 7 8; do [[ "$(to $w)" == "ack help not-member"* ]]; done
 }
 
-@test "NaN and infinity are added as IEEE says, and counted" {
+@test "NaN and infinity are added as in IEEE 754, and counted" {
 	{ joins 2 elements=6; seg 1 1 1 0 inf 1; seg 2 2 1 0 2 3; seg 3 1 1 1 inf 1
 	  seg 4 2 1 1 -inf 1; seg 5 1 1 2 nan 1; seg 6 2 1 2 4 1; } | through
 	diff - <(to 1 | sed 's/-nan/nan/') <<-E
@@ -189,7 +189,7 @@ load iswitch
 	[ "$(ignored)" -eq 4 ]
 }
 
-@test "the last segment of a vector is shorter, the others are whole" {
+@test "the last segment of a vector is shorter, and the others have full length" {
 	{ joins 2 elements=5; for i in 0 1; do segs 1 1 $i 1 2; done; seg 2 1 1 2 1; seg 2 2 1 2 2
 	} | through
 	[ "$(to 1 | tail -n 1)" = "seg 1 2 2 3" ]
@@ -203,7 +203,7 @@ load iswitch
 	[ "$(ignored)" -ge 7 ]
 }
 
-@test "jobs are apart, known by address and port" {
+@test "jobs are separate, and identified by address and port" {
 	{ joins 2; JOB=2 join -1000 3 worker=1; JOB=2 join -1000 4 worker=2; segs 1 1 0 1 3 2 4
 	} | through
 	[ "$(to 1)" = "seg 1 2 0 3 3" ]

@@ -27,13 +27,13 @@ opening() { cat met; acked; cat met; }
 # up: print the packets to the parent except Joins, without job and xid
 up() { to $P | grep -v '^join'; }
 
-@test "the switch Joins its parent as a switch, with the job's vector" {
+@test "the switch joins its parent as a switch, with the vector of the job" {
 	meet
 	[[ "$(out $P | head -n 1)" == "join 1 "*" type=switch mode=sync "*" elements=2 floats=2 next=1 "* ]]
 	[[ $up == 10.255.255.1:* ]]
 }
 
-@test "one source port a job towards the parent, the same for all of it" {
+@test "a job uses one source port for all packets to the parent" {
 	meet
 	{ opening; segs 1 1 0 1 2; ask 2 1 help seg=1.0.0; } >lines
 	child lines
@@ -43,7 +43,7 @@ up() { to $P | grep -v '^join'; }
 	[ "$(dumpiswitch out.pcap | awk -v p=$P '$3 == p { print $2 }' | sort -u | wc -l)" -eq 2 ]
 }
 
-@test "the first local Join is Acked only after the Join upward" {
+@test "the first local Join gets its Ack only after the parent has accepted the switch" {
 	meet
 	[ -z "$(acks 1 join)" ]
 	opening >lines
@@ -59,7 +59,7 @@ up() { to $P | grep -v '^join'; }
 	[ "$(acks 1 join | cut -d' ' -f1 | uniq)" = refused ]
 }
 
-@test "a slot that reaches H goes as one packet to the parent and to no worker" {
+@test "a slot that reaches H is sent as one packet to the parent and to no worker" {
 	meet
 	{ opening; segs 1 1 0 1 2; } >lines
 	child lines
@@ -67,7 +67,7 @@ up() { to $P | grep -v '^join'; }
 	[ -z "$(to 1)$(to 2)" ]
 }
 
-@test "only the parent's result completes it, and goes down as it is" {
+@test "only the parent's result completes the slot, and is sent down unchanged" {
 	meet
 	{ opening; segs 1 1 0 1 2; parent 2 "seg 1 5 0 40 50"; segs 3 1 0 2; segs 4 2 0 1 2; } >lines
 	child lines
@@ -77,7 +77,7 @@ up() { to $P | grep -v '^join'; }
 	[ "$(counter resent)" -eq 1 ]
 }
 
-@test "while the parent has not answered, the next iteration is early" {
+@test "the next iteration is early while the parent has not answered" {
 	meet
 	{ opening; segs 1 1 0 1 2; segs 2 2 0 1; parent 3 "seg 1 5 0 40 50"; segs 4 2 0 1; } >lines
 	child lines
@@ -85,7 +85,7 @@ up() { to $P | grep -v '^join'; }
 	[ "$(unfinished)" -eq 1 ]
 }
 
-@test "sent up: a member that is in is a duplicate, one that is not is late" {
+@test "a slot that was sent up: a member's second packet is a duplicate, a new member's is late" {
 	meet 3
 	{ opening; segs 1 1 0 1 2; segs 2 1 0 1 3; } >lines
 	child lines -H 2
@@ -94,7 +94,7 @@ up() { to $P | grep -v '^join'; }
 	[ "$(counter late)" -eq 1 ]
 }
 
-@test "the parent's result completes a slot that is still filling" {
+@test "the parent's result completes a slot even if the slot is still filling" {
 	meet
 	{ opening; segs 1 1 0 1; parent 2 "seg 1 1 0 9 9"; segs 3 1 0 2; segs 4 2 0 1 2; } >lines
 	child lines
@@ -103,14 +103,14 @@ up() { to $P | grep -v '^join'; }
 	[ "$(up)" = "seg 2 2 0 3 3" ]
 }
 
-@test "contributions of children's children add up on the way" {
+@test "the contributions of several tiers add up on the way to the root" {
 	meet
 	{ opening; echo "$(ns 1) $(addr 1) $S seg 1 4 0 1 1"; segs 2 1 0 2; } >lines
 	child lines
 	[ "$(up)" = "seg 1 5 0 3 3" ]
 }
 
-@test "Help from a member goes up from sent up, to no member" {
+@test "Help from a member for a slot that was sent up goes to the parent, and to no member" {
 	meet
 	{ opening; segs 1 1 0 1 2; ask 2 1 help seg=1.0.0; } >lines
 	child lines
@@ -118,7 +118,7 @@ up() { to $P | grep -v '^join'; }
 	[ -z "$(to 2)" ]
 }
 
-@test "Help from a member goes up from filling, and to the missing members" {
+@test "Help from a member for a filling slot goes to the parent and to the missing members" {
 	meet
 	{ opening; segs 1 1 0 1; ask 2 1 help seg=1.0.0; } >lines
 	child lines
@@ -134,7 +134,7 @@ up() { to $P | grep -v '^join'; }
 	[ "$(up)" = "seg 1 2 0 3 3" ]
 }
 
-@test "Help from the parent, sent up: the same packet again" {
+@test "Help from the parent for a slot that was sent up gets the same packet again" {
 	meet
 	{ opening; segs 1 1 0 1 2; parent 2 "help 1 1 seg=1.0.0"; parent 3 "help 1 2 seg=1.0.0"; } >lines
 	child lines
@@ -143,7 +143,7 @@ up() { to $P | grep -v '^join'; }
 	[ -z "$(to 1)$(to 2)" ]
 }
 
-@test "Help from the parent, filling: to the missing members, never up" {
+@test "Help from the parent for a filling slot goes to the missing members, never up" {
 	meet
 	{ opening; segs 1 1 0 1; parent 2 "help 1 1 seg=1.0.0"; } >lines
 	child lines
@@ -152,7 +152,7 @@ up() { to $P | grep -v '^join'; }
 	[ -z "$(up | grep -E '^(seg|help)')" ]
 }
 
-@test "FBcast at a child turns filling into sent up" {
+@test "FBcast at a child sends a filling slot up" {
 	meet
 	{ opening; segs 1 1 0 1; ask 2 9 fbcast seg=1.0.0; segs 3 1 0 2; parent 4 "seg 1 3 0 8 8"; } >lines
 	child lines
@@ -161,7 +161,7 @@ up() { to $P | grep -v '^join'; }
 	[ "$(to 2)" = "seg 1 3 0 8 8" ]
 }
 
-@test "a straggler at a child turns filling into sent up" {
+@test "the straggler time-out at a child sends a filling slot up" {
 	meet
 	{ opening; segs 1 1 0 1; segs 60 1 0 2; } >lines
 	child lines --straggler 50ms
@@ -179,12 +179,12 @@ up() { to $P | grep -v '^join'; }
 	done
 }
 
-@test "of several parents the one with the smallest address" {
+@test "of several parents, the switch chooses the one with the smallest address" {
 	joins 2 | through --parent 10.9.0.10:46638 --parent 10.9.0.9:46638 --parent 10.10.0.1:46638
 	[ "$(dumpiswitch out.pcap | awk '$4 == "join" { print $3 }' | sort -u)" = 10.9.0.9:46638 ]
 }
 
-@test "a result from an address that is not the parent's is none" {
+@test "a result from an address other than the parent's is ignored" {
 	meet
 	{ opening; segs 1 1 0 1 2; parent 2 "seg 1 5 0 4 4" | sed 's/10\.9\.0\.1/10.9.0.2/'; } >lines
 	child lines
@@ -202,7 +202,7 @@ up() { to $P | grep -v '^join'; }
 	done
 }
 
-@test "a switch is a member like others: its packet is a contribution" {
+@test "a child switch is a member like others: its packet is one contribution" {
 	{ joins 2 type=switch; echo "$(ns 1) $(addr 1) $S seg 1 3 0 6 6"
 	  echo "$(ns 2) $(addr 2) $S seg 1 2 0 9 9"; } | through
 	[ "$(to 1)" = "seg 1 5 0 15 15" ]

@@ -26,7 +26,7 @@ rest() { sleep "$(printf '0.%03d' $((RANDOM % $1)))"; }
 # changed FILE SEEN: has FILE been replaced since SEEN was linked to it?
 changed() { [ -s "$1" ] && ! [ "$1" -ef "$2" ]; }
 
-@test "innet-ps that is killed while it saves never restarts from an older state than it saved" {
+@test "after a kill during a save, innet-ps never restarts from an older state than the last one it saved" {
 	RANDOM=38
 	serve ps innet-ps -q --learning-rate 0.001 --save w.ps --save-every 1s
 	# 16 MB to write, so that many kills come during a save

@@ -30,7 +30,7 @@ writes() {
 	writes innet-agent -q --env cartpole --steps 10 --save @
 }
 
-@test "a link that goes round is one line" {
+@test "a circular symbolic link is reported in one line" {
 	ln -s round round
 	innet-gen -q -c 20 -w g.pcap
 	run -1 timeout 20 innet-switch -q -r g.pcap -w o.pcap --report round
@@ -39,7 +39,7 @@ writes() {
 	[ -L round ]
 }
 
-@test "pipes are read and written like files" {
+@test "tools read and write pipes like files" {
 	mkfifo key in out report
 	(umask 077; head -c 32 /dev/urandom >k)
 	innet-gen -q -c 20 -w g.pcap
@@ -52,7 +52,7 @@ writes() {
 	[ -p report ]
 }
 
-@test "too few descriptors are one line" {
+@test "a tool without enough file descriptors prints one line" {
 	[[ $COMPILE != *-fsanitize* ]] || skip "a sanitizer needs descriptors of its own"
 	innet-gen -q -c 20 -w g.pcap
 	(umask 077; head -c 32 /dev/urandom >key)

@@ -45,7 +45,7 @@ close_counters() {
 		map(.[$k].packets) | (.[0] - .[1]) / $n | fabs] | max < 0.02' "$1" "$2"
 }
 
-@test "Olaf: the filter repeats from the captures what the live switch did" {
+@test "Olaf: from the captures, the filter repeats the work of the live switch" {
 	load4 olaf
 	[ "$(count live.json arrived)" -gt 5000 ]
 	innet-switch -q -r in.pcap -w a.pcap --rate 5Mbit --slots 6 --departures out.pcap --report a.json
@@ -56,7 +56,7 @@ close_counters() {
 	[ "$(dumpolaf ps.pcap | grep -c ' 1 [123] ')" -gt 0 ]
 }
 
-@test "FIFO: the filter repeats what the live switch did, which drops about three quarters" {
+@test "FIFO: the filter repeats the work of the live switch, which drops about three quarters" {
 	load4 fifo
 	innet-switch -q --queue fifo -r in.pcap -w a.pcap --rate 5Mbit --slots 6 --departures out.pcap --report a.json
 	same_counters live.json a.json
@@ -86,7 +86,7 @@ close_counters() {
 	diff <(dumpolaf out.pcap | awk '$2 == 1') <(dumpolaf a.pcap | awk '$2 == 1')
 }
 
-@test "what leaves the live switch carries right checksums and the switch's address" {
+@test "packets leave the live switch with correct checksums and its address" {
 	serve ps innet-ps -q --write-in ps.pcap
 	serve switch innet-switch -q --upstream "$ps" --write-in in.pcap -w out.pcap
 	innet-worker -q --switch "$switch" --synthetic 40kB --interval 5ms -c 100
@@ -97,7 +97,7 @@ close_counters() {
 	[ "$(dumpolaf ps.pcap | awk '$2 == 1' | wc -l)" -ge 2 ]
 }
 
-@test "a vector larger than a packet travels in ranges and arrives whole" {
+@test "a vector that is larger than a packet travels in ranges and arrives complete" {
 	serve ps innet-ps -q --write-in ps.pcap
 	serve switch innet-switch -q --upstream "$ps" --slots 64
 	innet-worker --json --switch "$switch" --synthetic 200kB --interval 10ms -c 60 >w.json
@@ -108,7 +108,7 @@ close_counters() {
 	[ "$(jq .ignored w.json)" -eq 0 ]
 }
 
-@test "a queue with fewer slots than a vector has packets: the worker says so, once" {
+@test "a worker reports once that a queue has fewer slots than its vector has packets" {
 	serve ps innet-ps -q
 	serve switch innet-switch -q --upstream "$ps"
 	innet-worker -q --switch "$switch" --mtu 1500 --synthetic 20kB --interval 10ms -c 60 2>w.err
@@ -120,7 +120,7 @@ close_counters() {
 	finish ps
 }
 
-@test "-v says how packets pass the kernel, --no-offload does without" {
+@test "-v prints how packets pass the kernel, and --no-offload avoids offloads" {
 	serve ps innet-ps -q -v
 	serve switch innet-switch -q -v --upstream "$ps" --no-offload
 	innet-worker -q -v --no-offload --switch "$switch" --synthetic 200kB --interval 5ms -c 60 2>w.err
@@ -133,7 +133,7 @@ close_counters() {
 	run -2 innet-switch --no-offload
 }
 
-@test "a dozen workers at full blast on one switch: none is starved" {
+@test "a dozen workers at full speed on one switch all get service" {
 	serve ps $ahead innet-ps -q
 	serve switch $ahead innet-switch -q --upstream "$ps" --slots 16 --report r.json
 	synths=''
@@ -151,7 +151,7 @@ close_counters() {
 	jq -se 'length == 12 and min > 0 and max < 4 * min' shares
 }
 
-@test "IPv6 works as well" {
+@test "the switch, the server and a worker use IPv6" {
 	ip -6 addr show dev lo 2>/dev/null | grep -q '::1' || skip "no ::1 on this machine"
 	innet-ps -q --listen '[::1]:0' --port-file ps.port --write-in ps.pcap 2>ps.err 3>&- &
 	pids=$!
@@ -163,7 +163,7 @@ close_counters() {
 	[ "$(dumpolaf ps.pcap | awk '$2 == 1' | wc -l)" -ge 5 ]
 }
 
-@test "models reach every worker of the cluster, or the one that is answered" {
+@test "models reach every worker of the cluster, or only the one that is answered" {
 	for reply in cluster worker; do
 		serve ps innet-ps -q --reply $reply
 		synths=''
@@ -187,7 +187,7 @@ close_counters() {
 	[[ ${stderr_lines[-1]} == "innet-worker: 127.0.0.1:9: no model of cluster 1 arrived after "*" tries in 0.5 s; is a switch or server running there?" ]]
 }
 
-@test "a child that is silent, or speaks nonsense, or fails, is named" {
+@test "a worker names a child that is silent, sends an invalid stream or fails" {
 	serve ps innet-ps -q
 	run -1 --separate-stderr innet-worker -q --switch "$ps" --give-up 300ms -- sleep 20
 	[[ ${stderr_lines[0]} == "innet-worker: sleep: sent no hello in 0.3 s" ]]
@@ -200,7 +200,7 @@ close_counters() {
 	finish ps
 }
 
-@test "a child that died is noticed though its pipe is held, a silent one is named" {
+@test "a worker notices that a child died although its pipe is open, and names a silent child" {
 	serve ps innet-ps -q
 	run -1 --separate-stderr innet-worker -q --switch "$ps" -- \
 		sh -c 'sleep 30 & echo $! >held; kill -KILL $$'
@@ -220,7 +220,7 @@ close_counters() {
 	finish ps
 }
 
-@test "a child that only talks is stopped in time, and NaN from one is refused" {
+@test "a worker stops a child that only sends and refuses NaN from a child" {
 	serve ps innet-ps -q
 	cat >child.py <<-E
 		import struct, sys
@@ -241,7 +241,7 @@ close_counters() {
 	finish ps
 }
 
-@test "the last words of a child that has ended all count" {
+@test "all messages that a child sent before its end count" {
 	serve ps innet-ps -q
 	cat >burst.py <<-E
 		import struct, sys
@@ -258,13 +258,13 @@ close_counters() {
 	finish ps
 }
 
-@test "synthetic gradients faster than the machine end on time all the same" {
+@test "a worker with synthetic gradients faster than the machine still ends on time" {
 	serve ps innet-ps -q
 	run -0 timeout -k 1 10 innet-worker -q --switch "$ps" --synthetic 40kB --interval 1ns --duration 2s
 	finish ps
 }
 
-@test "a server that learned nothing does not touch the saved weights" {
+@test "a server without updates does not change the saved weights" {
 	echo precious >w.ps
 	serve ps innet-ps -q --save w.ps
 	finish ps
@@ -272,7 +272,7 @@ close_counters() {
 	run -1 innet-ps --listen :0 --save no/such/place
 }
 
-@test "a child that does not end is killed, by name" {
+@test "a worker kills and names a child that does not end" {
 	serve ps innet-ps -q
 	SECONDS=0
 	run -1 --separate-stderr innet-worker -q --switch "$ps" --duration 100ms -- \
@@ -281,7 +281,7 @@ close_counters() {
 	finish ps
 }
 
-@test "processes that a child started end with it, and the worker names them" {
+@test "processes that a child started end with the child, and the worker names them" {
 	serve ps innet-ps -q
 	run -1 --separate-stderr innet-worker -q --switch "$ps" --duration 100ms -- \
 		sh -c 'sleep 60 & echo $! >held; exec cat >/dev/null'
@@ -290,7 +290,7 @@ close_counters() {
 	finish ps
 }
 
-@test "a child that ends within a message, or says nothing, has failed" {
+@test "a child fails if it ends within a message or sends nothing" {
 	serve ps innet-ps -q
 	for p in olaf iswitch dlp; do
 		run -1 --separate-stderr innet-worker -q -p $p --worker 0 --switch "$ps" -- true
@@ -303,7 +303,7 @@ close_counters() {
 	finish ps
 }
 
-@test "a child that has said bye may take its time to end" {
+@test "a child that sent bye may take time to end" {
 	serve ps innet-ps -q
 	cat >child.py <<-E
 		import struct, sys, time
@@ -338,7 +338,7 @@ close_counters() {
 	[ "$(sed -n 's/.* \([0-9]*\) duplicated.*/\1/p' switch.err)" -gt 10 ]
 }
 
-@test "--impair of a worker loses, repeats and delays what it sends; -w shows it all" {
+@test "--impair of a worker loses, repeats and delays its packets; -w captures all of them" {
 	serve ps innet-ps -q
 	innet-worker --json --switch "$ps" --seed 5 --synthetic 64B --interval 1ms -c 1500 \
 		--impair loss=30%,dup=10%,reorder=10%,delay=1ms -w w.pcap >w.json
@@ -348,7 +348,7 @@ close_counters() {
 	run -2 innet-worker --switch :1 --synthetic 8B --impair loss=2
 }
 
-@test "weights survive a restart of the server, and damage is noticed" {
+@test "weights survive a restart of the server, which notices a damaged file" {
 	serve ps innet-ps -q --learning-rate 1 --save w.ps
 	innet-worker -q --switch "$ps" --synthetic 64B --interval 2ms -c 500
 	finish ps
@@ -364,7 +364,7 @@ close_counters() {
 	run -1 innet-ps --listen :0 --load "$BATS_TEST_FILENAME"
 }
 
-@test "a server that forgot its weights gets them again from its workers" {
+@test "a server that lost its weights gets them again from its workers" {
 	serve ps innet-ps -q
 	innet-worker --json --switch "$ps" --synthetic 64B --interval 5ms --duration 4s >w.json 3>&- &
 	pids="$pids $!" worker=$!
@@ -380,7 +380,7 @@ close_counters() {
 	tail -n 1 again.out | jq -e '.weights >= 1 and .applied > 50'
 }
 
-@test "an update that would break the model is refused and its sender named" {
+@test "a server refuses an update that would damage the model, and names the sender" {
 	serve ps innet-ps --learning-rate 1e9 --average none
 	cat >huge.py <<-E
 		import struct, sys, time
@@ -399,7 +399,7 @@ close_counters() {
 	run ! grep -q ' 0 refused_nonfinite' ps.err
 }
 
-@test "SIGUSR1 prints counters, and the end is status 0" {
+@test "after SIGUSR1, a tool prints its counters; at the end its status is 0" {
 	serve ps innet-ps
 	kill -USR1 $ps_pid
 	for _ in $(seq 200); do grep -q updates ps.err && break; sleep 0.02; done
@@ -407,7 +407,7 @@ close_counters() {
 	finish ps
 }
 
-@test "--worker auto takes the launcher's rank, or says what it looked for" {
+@test "--worker auto uses the launcher's rank, or an error lists the variables that it looked for" {
 	serve ps innet-ps -q --write-in ps.pcap
 	SLURM_PROCID=0 OMPI_COMM_WORLD_RANK=5 innet-worker -q --switch "$ps" --worker auto --synthetic 8B --interval 1ms -c 100
 	finish ps

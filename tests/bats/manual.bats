@@ -128,7 +128,7 @@ page() {
 	page innet_replay.3
 }
 
-@test "every page has its test here" {
+@test "every page has a test in this file" {
 	for m in "$srcdir"/man/*.[1-9]; do
 		grep -qE "^(.*\{|	) ?page ${m##*/}(; \}|)$" "$BATS_TEST_FILENAME"
 	done
@@ -146,7 +146,7 @@ page() {
 	run_script script
 }
 
-@test "innet-wire(5): a switch answers the Probe by the STATE, byte for byte" {
+@test "innet-wire(5): a switch answers the Probe with the STATE, byte for byte" {
 	python
 	sed -n '/^06 00 0001/,/^\.Ed/{/^\.Ed/!p}' "$srcdir/man/innet-wire.5" >bytes
 	cat >client.py <<-'END'
@@ -178,7 +178,7 @@ page() {
 	run_script script
 }
 
-@test "innet-wire(5): the client in Python gets its sum, alone and with another" {
+@test "innet-wire(5): the client in Python gets its sum, alone and with another client" {
 	sed -n '/^import socket, struct/,/^\.Ed/{/^\.Ed/!p}' "$srcdir/man/innet-wire.5" |
 		sed 's/\\e/\\/g' >client.py
 	cat >script <<-'END'
