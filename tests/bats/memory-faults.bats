@@ -9,11 +9,11 @@ faults() {
 	"$py" -B "$tests/twins/memory_faults.py" "$@"
 }
 
-@test "100 slow, stuck and vanishing clients do not stop the others, and leave nothing behind" {
+@test "100 slow, stuck and vanishing clients do not stop the others, and nothing of theirs remains" {
 	faults clients 100
 }
 
-@test "50 unread replies of 100 MB take no memory, and arrive whole in the end" {
+@test "50 unread replies of 100 MB take no extra memory, and arrive completely in the end" {
 	faults unread
 }
 
@@ -21,23 +21,23 @@ faults() {
 	faults spent
 }
 
-@test "clients that ask without end and read nothing: others are served, memory is bound" {
+@test "clients that send requests forever and read nothing do not stop others, and memory stays bounded" {
 	faults greedy
 }
 
-@test "one client that asks without end and reads nothing leaves room to store" {
+@test "one client that sends requests forever and reads nothing leaves others memory to store values" {
 	faults hoarder
 }
 
-@test "at --memory: -OOM for values, lists and small keys, and all that was stored is there" {
+@test "at --memory: -OOM for values, lists and small keys, and all stored values remain" {
 	faults limit
 }
 
-@test "at --memory: what waits in MULTI and half bulks count, too" {
+@test "at --memory: requests queued in MULTI and half-received arguments count, too" {
 	faults queued
 }
 
-@test "one client more than --max-clients hears Redis's words, and the others stay" {
+@test "the server refuses one client more than --max-clients in Redis's words, and the others stay" {
 	faults crowd
 }
 
@@ -49,11 +49,11 @@ faults() {
 	faults halted
 }
 
-@test "clients without the password take no places and no memory from those with it" {
+@test "clients without the password take neither places nor memory from clients that have it" {
 	faults strangers
 }
 
-@test "a connection can guess five passwords, each more slowly, and is ended" {
+@test "a connection has five password guesses, each slower than the previous one, and is then closed" {
 	faults guesses
 }
 
@@ -61,11 +61,11 @@ faults() {
 	faults patterns
 }
 
-@test "a client that does not read the reply to an MGET of 1 TB costs as much as its request" {
+@test "the unread reply to an MGET of 1 TB takes only the memory of its request" {
 	faults mget
 }
 
-@test "a transaction whose replies need more memory than there is ends its client alone" {
+@test "a transaction whose replies need more memory than there is ends only its own client" {
 	faults replies
 }
 
@@ -79,19 +79,19 @@ saves() {
 	"$py" -B "$tests/twins/memory_saves.py" "$@"
 }
 
-@test "kill -9 during load and during PER.SAVE: the file is whole, and what was saved is there" {
+@test "kill -9 during load and during PER.SAVE: the file is complete, and what was saved is there" {
 	saves kill9 "${MEMORY_KILLS:-20}" "${MEMORY_FIRST:-1}"
 }
 
-@test "a save whose server was killed does not write over a later one" {
+@test "the saving child of a killed server does not overwrite a later save" {
 	saves orphan
 }
 
-@test "a second server on the same file is refused, until the first is gone, however" {
+@test "a second server on the same file is refused until the first server has ended in any way" {
 	saves second
 }
 
-@test "a file has one server by whatever name, and a save replaces no link" {
+@test "a file has only one server, under any name, and a save replaces no link" {
 	saves links
 }
 
@@ -103,11 +103,11 @@ saves() {
 	saves pipes
 }
 
-@test "a new checkpoint is for its owner alone" {
+@test "only the owner can read a new checkpoint" {
 	saves private
 }
 
-@test "keys expire at their time after a restart, too" {
+@test "keys also expire at their time after a restart" {
 	saves times
 }
 
@@ -115,7 +115,7 @@ saves() {
 	faults descriptors
 }
 
-@test "requests that take long, sent at once: others are served between them" {
+@test "the server serves other clients between long requests that were sent at once" {
 	faults turns
 }
 
@@ -123,36 +123,36 @@ saves() {
 	faults slices
 }
 
-@test "the child that saves has the lock, too, and a lock about to be given back is waited for" {
+@test "the saving child holds the lock, too, and a new server waits for a lock that is being released" {
 	saves heirs
 }
 
-@test "SIGTERM, SIGINT and SHUTDOWN leave all there was in the file" {
+@test "after SIGTERM, SIGINT and SHUTDOWN the file has all data" {
 	saves ends
 }
 
-@test "--save-every saves by itself" {
+@test "--save-every saves without a request" {
 	saves every
 }
 
-@test "a full disk: PER.SAVE says so, the old file stays, and it saves when there is room" {
+@test "on a full disk PER.SAVE fails and the old file remains; with room again it saves" {
 	why=$(unshare -m true 2>&1 && unshare -m mount -t tmpfs none "$PWD" 2>&1) || skip "no tmpfs of our own: $why"
 	python socket
 	unshare -m "$py" -B "$tests/twins/memory_saves.py" disk
 }
 
-@test "files may not grow: the same, and the server outlives it" {
+@test "at the limit of file sizes PER.SAVE fails and the old file remains; the server continues" {
 	saves quota
 }
 
-@test "damaged files are refused with a reason, and never a crash" {
+@test "damaged files are refused with a reason, and never crash the server" {
 	saves damaged
 }
 
-@test "PER.LOAD brings back what was saved, and of a damaged file nothing" {
+@test "PER.LOAD restores what was saved, and nothing of a damaged file" {
 	saves loads
 }
 
-@test "PER.SAVE of many at once: each is answered, the file is whole, the rest goes on" {
+@test "many clients request PER.SAVE at once: each is answered, and the file is complete" {
 	saves at_once
 }

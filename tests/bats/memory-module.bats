@@ -17,53 +17,53 @@ inside() {
 	"$py" -B "$tests/twins/memory_module.py" "$@"
 }
 
-@test "inside Redis: limits, and clients that wait for them" {
+@test "inside Redis: rate limits, and clients that wait for them" {
 	per limits 'freed 2' inserts turns most
 }
 
-@test "inside Redis: priorities, pages, draws, weights, sums" {
+@test "inside Redis: priorities, dumps by page, draws, weights, sums" {
 	per updates 'pages 2' "model $(few 10)" strata binary worn extremes rescale sums
 }
 
-@test "inside Redis: what wears out, frames, memory at its limit, any words" {
+@test "inside Redis: limited draws, frames, memory at its limit, random requests" {
 	per times 'frames 3' shared room 'nonsense 500'
 	"$py" -B "$tests/twins/memory_keys.py" streams
 }
 
-@test "the same requests with the same seed: innet-memory's answers, to the byte" {
+@test "the same requests with the same seed get the answers of innet-memory, byte for byte" {
 	inside answers
 }
 
-@test "RDB and kill -9: all is there, and ids go on" {
+@test "after RDB and kill -9, all data is there, and ids continue" {
 	inside rdb
 }
 
-@test "an append-only file and kill -9, rewritten and not: all is there" {
+@test "after kill -9, an append-only file has all data, whether rewritten or not" {
 	inside aof
 }
 
-@test "a replica attached before and one after are the same as the master" {
+@test "a replica attached before and one attached after have the same data as the master" {
 	inside replicas
 }
 
-@test "a table that is removed, and clients that wait for it; COPY, DUMP, memory, damage" {
+@test "waiting clients when a table is removed, and COPY, DUMP, memory, damage" {
 	inside keys
 }
 
-@test "a user that may only sample" {
+@test "an ACL user that may only sample can only sample" {
 	inside acl
 }
 
-@test "over TLS" {
+@test "the client in Python works over TLS" {
 	command -v openssl >/dev/null || skip "no openssl"
 	inside tls
 }
 
-@test "three masters, and a slot that moves while others add and sample" {
+@test "three masters: clients add and sample while a slot moves" {
 	inside cluster "$(few 20)"
 }
 
-@test "the module names the function of the interface that a server lacks" {
+@test "the module names the function of the module interface that a server lacks" {
 	setup_module
 	cat >old.c <<-'C'
 	#include <dlfcn.h>
@@ -82,18 +82,18 @@ inside() {
 	[[ $output == *"this server has no RedisModule_TryAlloc"* ]]
 }
 
-@test "innet-agent's actors and learner through three masters" {
+@test "innet-agent's actors and learner use three masters" {
 	inside agents
 }
 
-@test "innet-agent's actors and learner, and a slot that is on its way" {
+@test "innet-agent's actors and learner continue while a slot moves" {
 	inside asks
 }
 
-@test "innet-agent's actors and learner, and a master that is killed: its replica takes over" {
+@test "innet-agent's actors and learner continue with a replica after its master is killed" {
 	inside failover
 }
 
-@test "innet-agent's actors and learner, and a killed master that no replica replaces" {
+@test "innet-agent's actors and learner end with one line each if no replica replaces a killed master" {
 	inside leaderless
 }

@@ -16,19 +16,19 @@ per_keys() {
 	"$py" -B "$tests/twins/memory_keys.py" "$@"
 }
 
-@test "a rate limit answers with the reason and the counts, at its bounds and one past" {
+@test "a rate limit answers with the reason and the counts, at its bounds and one beyond them" {
 	per limits
 }
 
-@test "clients parked at a limit are answered when another lifts it, under load" {
+@test "clients that wait at a limit are answered when another client lifts it, under load" {
 	per freed
 }
 
-@test "actors parked at a limit are let go, one for each sample" {
+@test "for each sample, one actor that waits at a limit is answered" {
 	per inserts
 }
 
-@test "actors parked at a limit are let go in the order in which they came" {
+@test "actors that wait at a limit are answered in order of arrival" {
 	per turns
 }
 
@@ -36,7 +36,7 @@ per_keys() {
 	per most
 }
 
-@test "PER.UPDATE: the last of duplicates, stale and removed ids, priorities that are none" {
+@test "PER.UPDATE: duplicates, stale and removed ids, invalid priorities" {
 	per updates
 }
 
@@ -44,7 +44,7 @@ per_keys() {
 	per pages
 }
 
-@test "random requests against a plain model: ids, priorities, counters, draws, weights" {
+@test "random requests agree with a plain model: ids, priorities, counters, draws, weights" {
 	per model "${MEMORY_RUNS:-$(few 50)}" "${MEMORY_FIRST:-1}"
 }
 
@@ -52,19 +52,19 @@ per_keys() {
 	per strata
 }
 
-@test "packed and as text, the same draw" {
+@test "a draw is the same for packed and for text arguments" {
 	per binary
 }
 
-@test "an experience is drawn as often as it may be, and then it is gone" {
+@test "an experience is removed after its maximum number of draws" {
 	per times
 }
 
-@test "behind an item that wears out chances and weights are of what is left" {
+@test "after a draw removes an experience, probabilities and weights are those of the rest" {
 	per worn
 }
 
-@test "what is too small beside the rest is drawn and counted, and an option comes once" {
+@test "priorities that are tiny beside the others are still drawn, and an option may occur only once" {
 	per extremes
 }
 
@@ -72,7 +72,7 @@ per_keys() {
 	per rescale
 }
 
-@test "tables are keys: all that asks for keys sees them, and what removes keys removes them" {
+@test "tables are keys: commands that list keys include tables, and commands that remove keys remove them" {
 	per_keys keys
 }
 
@@ -80,23 +80,23 @@ per_keys() {
 	per sums
 }
 
-@test "frames by value and by reference are the same bytes, and what is no frame is refused" {
+@test "frames by value and by reference give the same bytes, and invalid frames are refused" {
 	per frames
 }
 
-@test "a film by reference takes a fifth of the memory at most, and gives it back" {
+@test "a film by reference takes at most a fifth of the memory, and releases it" {
 	per shared
 }
 
-@test "frames of actors that add by turns are stored once" {
+@test "frames of actors that add in turns are stored once" {
 	per_keys streams
 }
 
-@test "a table at --memory: -OOM, and what was in it is there" {
+@test "a table at --memory: -OOM, and its contents remain" {
 	per room
 }
 
-@test "any words in any order: an answer, and it lives" {
+@test "random words in any order get an answer, and the server continues" {
 	per nonsense $((60 * ${MEMORY_RUNS:-$(few 50)})) "${MEMORY_FIRST:-1}"
 }
 

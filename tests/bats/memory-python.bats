@@ -17,27 +17,27 @@ client() {
 	client frames
 }
 
-@test "returns of n steps and sequences, against a plain loop" {
+@test "n-step returns and sequences agree with a plain loop" {
 	client steps "$(few 40)"
 }
 
-@test "draws over three servers are proportional over the union, while priorities change" {
+@test "draws from three servers are proportional over all of them, while priorities change" {
 	client union
 }
 
-@test "a thread draws ahead and reports errors" {
+@test "a thread draws in advance and reports errors" {
 	client ahead
 }
 
-@test "two servers that each send to the other are not asked without a pause" {
+@test "the client pauses between requests if two servers redirect it to each other" {
 	client senders
 }
 
-@test "a client of redis-py in the place of an address" {
+@test "the client accepts a client of redis-py instead of an address" {
 	module=redis client redis_py
 }
 
-@test "one of two servers refuses, stops or goes: no answer is taken for a later one" {
+@test "one of two servers refuses, stops or disappears: no answer is mistaken for a later one" {
 	module=redis client trouble
 }
 
@@ -45,15 +45,15 @@ client() {
 	client misfits
 }
 
-@test "from two tables that draw by no priority weights are 1, as from one" {
+@test "weights from two tables without priorities are 1, as from one table" {
 	client others
 }
 
-@test "in the place of torchrl's sampler" {
+@test "the sampler works in the place of torchrl's" {
 	client torchrl
 }
 
-@test "torchrl's buffer learns the blind cliff walk by priority sooner than uniformly" {
+@test "torchrl's buffer learns the blind cliff walk sooner by priority than uniformly" {
 	python torch
 	memory --seed 1
 	"$py" -B "$share/examples/torchrl-sampler.py" "$memory" 8 >said

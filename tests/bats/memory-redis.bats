@@ -15,7 +15,7 @@ both() {
 	memory
 }
 
-@test "the comparison is sound: two redis-servers agree in all of it" {
+@test "the comparison finds no difference between two redis-servers" {
 	once
 	python redis
 	redis one
@@ -25,7 +25,7 @@ both() {
 	done
 }
 
-@test "the comparison can fail: a redis-server of two databases is found out, and by what" {
+@test "the comparison detects a redis-server with two databases, and names the request" {
 	python redis
 	redis one
 	redis other --databases 2
@@ -35,13 +35,13 @@ both() {
 	[[ $output == *': seed '* ]]
 }
 
-@test "commands by hand: connection, strings, lists, MULTI, wrong types, wrong counts" {
+@test "chosen commands get Redis's replies: connection, strings, lists, MULTI, wrong types, wrong counts" {
 	both
 	twin talks "$redis" "$memory"
 	twin hello "$redis" "$memory"
 }
 
-@test "every pair of list indices, within, negative and out of range" {
+@test "every pair of list indices gets Redis's reply: within, negative and out of range" {
 	both
 	twin ranges "$redis" "$memory"
 }
@@ -51,37 +51,37 @@ both() {
 	twin bad "$redis" "$memory"
 }
 
-@test "inline requests, quoted and not" {
+@test "inline requests get Redis's replies, with and without quotes" {
 	both
 	twin inline "$redis" "$memory"
 }
 
-@test "values of 0 to 16 MB go in and out unharmed" {
+@test "values of 0 to 16 MB are stored and returned unchanged" {
 	both
 	twin bulks "$redis" "$memory"
 }
 
-@test "10,000 requests in one go, 100,000 arguments in one request" {
+@test "10,000 requests at once, and 100,000 arguments in one request, get Redis's replies" {
 	both
 	twin pipelined "$redis" "$memory"
 }
 
-@test "requests a byte at a time, and cut in two at every place" {
+@test "requests get the same replies byte by byte, and cut in two at every place" {
 	both
 	twin bytewise "$redis" "$memory"
 }
 
-@test "random requests, whole" {
+@test "random requests get Redis's replies if sent whole" {
 	both
 	twin chance "$redis" "$memory" "$MEMORY_RUNS" "$MEMORY_FIRST"
 }
 
-@test "random requests, in pieces of random length" {
+@test "random requests get Redis's replies if sent in pieces of random length" {
 	both
 	twin chopped "$redis" "$memory" "$MEMORY_RUNS" "$MEMORY_FIRST"
 }
 
-@test "random requests, damaged" {
+@test "random damaged requests get Redis's replies" {
 	both
 	twin damaged "$redis" "$memory" $((10 * MEMORY_RUNS)) "$MEMORY_FIRST"
 }
@@ -95,17 +95,17 @@ both() {
 	twin password "$redis" "$memory"
 }
 
-@test "python3-redis: values, lists, pipelines, transactions, errors, INFO" {
+@test "python3-redis works: values, lists, pipelines, transactions, errors, INFO" {
 	both
 	twin library "$redis" "$memory"
 }
 
-@test "Ape-X by plain lists: RPUSH, LRANGE and LTRIM in MULTI, SET and GET" {
+@test "Ape-X works with plain lists: RPUSH, LRANGE and LTRIM in MULTI, SET and GET" {
 	both
 	twin apex "$redis" "$memory"
 }
 
-@test "a Unix socket is as good as a port" {
+@test "a Unix socket gives the same replies as a port" {
 	python redis
 	redis redis
 	memory --unix memory.sock
@@ -114,7 +114,7 @@ both() {
 	done
 }
 
-@test "redis-cli: replies as text and raw, a file of requests, --pipe" {
+@test "redis-cli works: replies as text and raw, a file of requests, --pipe" {
 	both
 	cat >requests <<-'E'
 		ping
@@ -144,7 +144,7 @@ both() {
 	[ "$(cli llen p)" -eq 20000 ]
 }
 
-@test "redis-benchmark: ping, set, get, rpush, lrange, and no error" {
+@test "redis-benchmark runs ping, set, get, rpush and lrange without an error" {
 	both
 	for pipe in 1 16; do
 		redis-benchmark -h 127.0.0.1 -p "${memory##*:}" -t ping,set,get,rpush,lrange \
@@ -157,7 +157,7 @@ both() {
 	done
 }
 
-@test "SHUTDOWN ends it with status 0, and redis-cli sees no error" {
+@test "SHUTDOWN ends the server with status 0, and redis-cli reports no error" {
 	both
 	run -0 cli shutdown nosave
 	[ -z "$output" ]

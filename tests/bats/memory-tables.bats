@@ -84,7 +84,7 @@ script() {
 	[ "$(info tables)" = 2 ]
 }
 
-@test "experiences are drawn by priority to the power alpha, weighted by the formula" {
+@test "draws are proportional to the priority to the power alpha, with the weights of the formula" {
 	start --seed 11
 	script <<-'END'
 		N, BATCH, TURNS, ALPHA, BETA = 64, 64, 500, .6, .7
@@ -110,7 +110,7 @@ script() {
 	END
 }
 
-@test "frames by value and by reference, large tails too, are the same after a restart" {
+@test "frames by value and by reference, also with large tails, are the same after a restart" {
 	start --save ck
 	cat >film.py <<-'END'
 		F, S = 5000, 3
@@ -233,7 +233,7 @@ slow_disk() {
 	[ "$(tail -n 1 m.err)" = "innet-memory: /dev/full: not saved: No space left on device" ]
 }
 
-@test "a damaged file is refused with its name and the place; a stale one beside it goes" {
+@test "the server names a damaged file and the place, and removes a stale temporary file" {
 	start --save ck
 	cli set a bcd >/dev/null
 	stop_it

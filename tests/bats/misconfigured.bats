@@ -19,7 +19,7 @@ made() { says "$1" --synthetic 4kB -c 30 "${@:2}"; }
 # worker for the reason WHAT
 refused() { made "innet-worker: $switch: $1" --switch "$switch" "${@:2}"; }
 
-@test "another program at the other end" {
+@test "a worker explains that another program runs at the other end" {
 	local in='-p iswitch --worker 0'
 	serve ps innet-ps -q
 	switch=$ps refused 'job 1: refused: it runs program olaf, and this side runs iswitch; give both the same --program' $in
@@ -31,7 +31,7 @@ refused() { made "innet-worker: $switch: $1" --switch "$switch" "${@:2}"; }
 	switch=$rack refused "job 1: refused: it runs program olaf at its parent $olaf, and this side runs iswitch; give both the same --program" $in
 }
 
-@test "the switch is synchronous and the worker asynchronous, or the reverse" {
+@test "a worker explains that one side is synchronous and the other asynchronous" {
 	serve switch innet-switch -q -p iswitch -H 1
 	refused 'job 1: refused: the switch sums synchronously; start innet-worker without --async' \
 		-p iswitch --async --worker 0
@@ -40,7 +40,7 @@ refused() { made "innet-worker: $switch: $1" --switch "$switch" "${@:2}"; }
 		-p iswitch --worker 0
 }
 
-@test "other segments or vectors than the job's, other weights" {
+@test "a worker explains that its segments, vectors or weights differ from those of the job" {
 	serve switch innet-switch -q -p iswitch -H 2
 	innet-worker -q -p iswitch --switch "$switch" --worker 0 -w w0.pcap -- \
 		innet-agent -q --init-seed 1 2>w0 3>&- &
@@ -54,7 +54,7 @@ refused() { made "innet-worker: $switch: $1" --switch "$switch" "${@:2}"; }
 		--switch "$switch" -p iswitch --worker 1 -- innet-agent -q --init-seed 2
 }
 
-@test "two lengths of vectors in a cluster, or two cuts" {
+@test "errors explain that a cluster has two vector lengths, or two divisions into packets" {
 	serve switch innet-ps -q
 	innet-worker -q --switch "$switch" --synthetic 4kB -c 3
 	says "innet-worker: $switch: cluster 1 has vectors of 1000 elements, and this worker has 2000; give each vector length its own --cluster" \
@@ -63,7 +63,7 @@ refused() { made "innet-worker: $switch: $1" --switch "$switch" "${@:2}"; }
 	refused 'cluster 1 has packets of 1000 elements; give all its workers the same --mtu' --mtu 700
 }
 
-@test "a key at one end, or two keys" {
+@test "errors explain that only one end has a key, or that the keys differ" {
 	(umask 077; echo one of 16 bytes >one)
 	(umask 077; echo two of 16 bytes >two)
 	serve switch innet-switch -q -p iswitch -H 1 --key one
@@ -77,13 +77,13 @@ refused() { made "innet-worker: $switch: $1" --switch "$switch" "${@:2}"; }
 	refused 'job 1: its answers are not authenticated; give both the same --key' -p iswitch --worker 0 --key one --give-up 300ms
 }
 
-@test "no room for a job" {
+@test "errors explain that there is no room for a job" {
 	serve switch innet-switch -q -p iswitch -H 1 --memory 1MB
 	says "innet-worker: $switch: job 1: refused: no room: * MB more than the 1.0 MB that it may take; raise its --memory" \
 		--switch "$switch" -p iswitch --worker 0 --synthetic 4MB
 }
 
-@test "a number used twice" {
+@test "errors explain that two workers have the same number" {
 	serve switch innet-switch -q -p iswitch -H 3
 	innet-worker -q -p iswitch --switch "$switch" --worker 5 --synthetic 4kB 2>w0 3>&- &
 	pids="$pids $!" first=$!
@@ -108,7 +108,7 @@ goes_on() {
 	wait $waits || true
 }
 
-@test "the parent or the server behind a switch is down" {
+@test "errors explain that the parent or the server behind a switch is down" {
 	serve switch innet-switch -q -p iswitch -H 1 --parent 127.0.0.1:9 --number 1
 	goes_on "$switch: job 1: the parent 127.0.0.1:9 of this switch has not answered for [0-9.]+ s" \
 		-p iswitch --worker 0 --switch "$switch"
@@ -120,14 +120,14 @@ goes_on() {
 		--switch "$switch"
 }
 
-@test "no switch or server answers" {
+@test "errors explain that no switch or server answers" {
 	goes_on '127.0.0.1:9: job 1: no answer to a Join for [0-9.]+ s; is a switch running there\?' \
 		-p iswitch --worker 0 --switch 127.0.0.1:9
 	goes_on '127.0.0.1:9: no model of cluster 1 for [0-9.]+ s; is a switch or server running there\?' \
 		--switch 127.0.0.1:9
 }
 
-@test "the other workers have not joined, or hang" {
+@test "errors explain that the other workers have not joined, or hang" {
 	serve switch innet-switch -q -p iswitch -H 2
 	goes_on "$switch: job 1: no result of iteration 0 for [0-9.]+ s; the job has not started: 1 of 2 members have joined" \
 		-p iswitch --worker 0 --switch "$switch"
@@ -141,7 +141,7 @@ goes_on() {
 	kill -CONT $hangs
 }
 
-@test "gradients that the stream's hello declares to point the other way" {
+@test "errors explain that the hello of a stream declares the opposite direction of gradients" {
 	cat >down.py <<-'END'
 	import numpy, innet_stream
 	with innet_stream.Stream(numpy.zeros(10, 'f4'), gradients='down') as stream:
@@ -165,7 +165,7 @@ goes_on() {
 		-p iswitch --worker 0 --switch "$switch" -- "$py" nan.py
 }
 
-@test "a command that is no gradient stream, or ends before a gradient" {
+@test "errors explain that a command writes no gradient stream, or ends before a gradient" {
 	serve switch innet-switch -q -p iswitch -H 1
 	in="--switch $switch -p iswitch --worker 0"
 	says 'innet-worker: sh: offset 0: wrote "Loading data", which is not a message of a gradient stream; print such text to standard error' \
@@ -178,7 +178,7 @@ goes_on() {
 	[[ $stderr == *'innet-worker: 127.0.0.1:9: nothing was sent, because no model has arrived' ]]
 }
 
-@test "a synchronous worker needs a number of its own" {
+@test "an error explains that a synchronous worker needs its own number" {
 	run -2 --separate-stderr innet-worker -p iswitch --switch :9 --synthetic 4B
 	[ "$stderr" = "innet-worker: --worker is missing: in a synchronous job give each worker its own number, from 0 on, or auto" ]
 }

@@ -18,7 +18,7 @@ value() {
 		$3 == "cluster" && $4 == l { print $c }' "$BATS_FILE_TMPDIR/all/runs.csv"
 }
 
-@test "a row for every run of every part, and nothing left behind" {
+@test "each run of each part gives a row, and nothing remains running" {
 	once training
 	cd "$BATS_FILE_TMPDIR/all"
 	cut -d, -f1 runs.csv | sort | uniq -c | xargs >counts
@@ -27,13 +27,13 @@ value() {
 	[ -z "$(find . -name 'run-*' -o -name '*.pcap')" ]
 }
 
-@test "under load 4 FIFO loses updates and is stale; Olaf loses none and is fresher" {
+@test "at load 4, FIFO loses updates and is stale; Olaf loses none and is fresher" {
 	once training
 	awk -v f="$(value fifo 4 14)" -v o="$(value olaf 4 14)" 'BEGIN { exit !(f > 20 && o < 5) }'
 	awk -v f="$(value fifo 4 15)" -v o="$(value olaf 4 15)" 'BEGIN { exit !(o > 0 && f > o) }'
 }
 
-@test "agents play: rewards and times are there, and none is above the cap" {
+@test "agents play: rewards and times exist, and none exceeds the maximum" {
 	once training
 	awk -F, '$1 != "fairness" && NR > 1 && !($8 > 0 && $8 <= $7 && $11 != "" && $18 > 0) {
 		print; bad = 1 } END { exit bad }' "$BATS_FILE_TMPDIR/all/runs.csv"
@@ -60,7 +60,7 @@ value() {
 	[[ $output == *" was begun with --step 0.2" ]]
 }
 
-@test "a run that fails costs only itself, and is made up for by the next call" {
+@test "a run that fails does not stop the others, and the next call repeats it" {
 	once training
 	mkdir -p one/curves/fig7-olaf-cluster-12-8-1-5-1.csv
 	run -1 "$evaluation" --quick -o one --part fig7 3>&-
@@ -72,7 +72,7 @@ value() {
 	cmp before <(head -n 2 one/runs.csv)
 }
 
-@test "the judgement: beyond chance or not, from made-up times" {
+@test "the judgement tells chance from effect in invented times" {
 	once training
 	cp "$BATS_FILE_TMPDIR/all/runs.csv" all.csv
 	head -n 1 all.csv >runs.csv
@@ -89,7 +89,7 @@ value() {
 	grep -qF '| 0.3 | worker | 13.0 (1.58) | 13.0 (1.58) | 1.00 | 2 of 5 | no difference beyond chance |' REPORT.md
 }
 
-@test "misuse: status 2 and the word that is wrong" {
+@test "misuse: status 2, and the error names the wrong word" {
 	run -2 "$evaluation" --speed 3
 	[[ $output == "olaf-evaluation: unknown option '--speed'" ]]
 	run -2 "$evaluation" --part fig9

@@ -6,7 +6,7 @@ load common
 example=$share/examples/olaf-figure2.sh
 head=set,mode,step,delay,horizon,seed,iterations,workers_there,final_reward,pace_percent
 
-@test "eight workers learn in each mode; runs that have a row are not repeated" {
+@test "eight workers learn in each mode, and runs that have a row are not repeated" {
 	once training
 	"$example" --quick -o out 2>err 3>&- || { tail -n 5 err; false; }
 	[ "$(cut -d, -f1-6 out/figure2.csv | tail -n +2 | xargs)" = \
@@ -19,7 +19,7 @@ head=set,mode,step,delay,horizon,seed,iterations,workers_there,final_reward,pace
 	cmp before out/figure2.csv
 }
 
-@test "the tables have means and deviations, how many workers finished, and how often a mode is first" {
+@test "tables have means, deviations, numbers of finished workers, and how often a mode is first" {
 	{
 		echo $head
 		# 90 and 110 have a mean of 100 and a standard deviation of 10
@@ -63,7 +63,7 @@ head=set,mode,step,delay,horizon,seed,iterations,workers_there,final_reward,pace
 	grep -qxF '| 0.4 | 90 (0) | 90 (0) | 90 (0) | 0 of 1 |' out/figure2.md
 }
 
-@test "misuse: status 2; a file of something else: status 1" {
+@test "misuse: status 2; an input file of another kind: status 1" {
 	for words in '' '-o' '--quick' '-o out --seeds 0' '-o out --fast 3'; do
 		run -2 --separate-stderr "$example" $words
 		[[ $stderr == 'olaf-figure2: '* ]]

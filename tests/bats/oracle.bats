@@ -18,11 +18,11 @@ scenarios() {
 	python3 -B "$tests/twins/oracle_vectors.py" "$tests/data/olaf-vectors.txt"
 }
 
-@test "the oracle keeps its own books on random scenarios" {
+@test "the counters of the oracle are consistent in random scenarios" {
 	scenarios self
 }
 
-@test "the oracle's report is JSON, from a capture" {
+@test "the oracle reads a capture and reports in JSON" {
 	python3 -B -c "
 import sys; sys.path.insert(0, '$tests/twins')
 import oracle_runs as r
@@ -32,12 +32,12 @@ r.write_pcap('in.pcap', r.Scenario(7).trace)"
 assert j['report']['totals']['delivered']['packets'] == len(j['deliveries']) > 0"
 }
 
-@test "innet-switch departs to the nanosecond and counts to the unit" {
+@test "innet-switch and the oracle have the same departures to a nanosecond and the same counters" {
 	command -v innet-switch >/dev/null || skip "innet-switch is not built"
 	scenarios switch
 }
 
-@test "innet-aom finds the same ages, losses and fairness" {
+@test "innet-aom and the oracle find the same ages, losses and fairness" {
 	command -v innet-aom >/dev/null || skip "innet-aom is not built"
 	scenarios aom
 }

@@ -27,7 +27,7 @@ own_counters() {
 		startswith("impaired_") | not))' "$1"
 }
 
-@test "--rate and --wire-overhead are true of a live switch, whatever the program" {
+@test "--rate and --wire-overhead limit a live switch of any program" {
 	for more in '' --wire-overhead; do
 		live iswitch --rate 1Mbit $more -H 2
 		lead='' crew iswitch --synthetic 12kB --interval 0 -c 3
@@ -50,7 +50,7 @@ own_counters() {
 	done
 }
 
-@test "a switch of updates with an address sends them on from it, in a trace as well" {
+@test "a switch with --upstream sends updates from its own address, also in a trace" {
 	at 1 1 0 1 dport=9 | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w out.pcap --listen 10.255.255.254:9 --upstream 10.8.8.8 --report r.json
 	[ "$(tcpdump -nr out.pcap 2>/dev/null | cut -d' ' -f3,5)" = "10.255.255.254.9 10.8.8.8.46638:" ]
@@ -133,7 +133,7 @@ repeats() {
 # sums FILE: print every segment in a capture with its timestamp and destination
 sums() { dumpiswitch "$1" | grep ' seg ' | sort; }
 
-@test "a tree of three levels: each live switch does what the filter does from its captures" {
+@test "a tree of three levels: from its captures, the filter repeats the work of each live switch" {
 	node root -H 2
 	node mid -H 2 --parent "$root"
 	node a -H 2 --number 1 --parent "$mid" --impair loss=1%
@@ -184,7 +184,7 @@ packets() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 		.out >= $s.out and .regular == $s.regular' stats.json mid.json
 }
 
-@test "what was cut keeps its length, in a queue and in propagation" {
+@test "truncated packets keep their original length in queues and in propagation" {
 	{ at 1 9 0 1; at 2 1 0 2 tos=0 cut=60; at 3 1 0 3 tos=0 cut=50; } | mkolaf >in.pcap
 	want=$(tshark -r in.pcap -T fields -e frame.len -e frame.cap_len 'frame.len != frame.cap_len' 2>/dev/null)
 	[ "$(wc -l <<<"$want")" -eq 2 ]
@@ -201,7 +201,7 @@ packets() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 # The switch reads the updates that arrived while it was stopped in batches of
 # 64 or more. A fast link sends them in time, although the queue has room for
 # only half of them.
-@test "a live link carries on while a batch is looked at" {
+@test "a live link continues to send while the switch examines a batch" {
 	for k in $(seq 600); do at 0 1 1 "$k"; done | mkolaf >in.pcap
 	serve ps innet-ps -q
 	serve switch innet-switch -q --queue fifo --slots 40 --rate 1000G --upstream "$ps" --report live.json
@@ -253,14 +253,14 @@ packets() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 		{ last = at[$0] }' sent got
 }
 
-@test "a switch in a trace answers from the address to which the request went" {
+@test "in a trace, a switch answers from the address to which the request was sent" {
 	S=10.9.9.9:1234
 	ask 1 1 jobs page=0 | mkiswitch >in.pcap
 	innet-switch -q -p dlp -r in.pcap -w out.pcap
 	[ "$(dumpiswitch out.pcap | cut -d' ' -f2-4)" = "$S 10.0.1.1:5000 ack" ]
 }
 
-@test "ports of their own where nothing waits are misuse" {
+@test "--port without a rate is misuse" {
 	run -2 --separate-stderr innet-switch -p iswitch --port 10.0.0.1:slots=4
 	[ "$stderr" = "innet-switch: --port needs a rate, from rate= in its rule or from --rate: without a rate no packet waits" ]
 	joins 1 | mkiswitch >in.pcap
@@ -287,7 +287,7 @@ strangers() {
 	jq -e '.out == 5000 and .no_port == 0' r.json
 }
 
-@test "packets that wait for one stranger take at most --memory" {
+@test "packets that wait for one stranger take at most the memory of --memory" {
 	awk -v at="$(ns 0)" -v to="$S" 'BEGIN { for (k = 0; k < 20000; k++)
 		print at, "10.0.0.1:5000", to, "stats 1", k + 1 }' | mkiswitch >in.pcap
 	innet-switch -q -p iswitch -r in.pcap -w out.pcap --rate 1Mbit --memory 2MB --report r.json

@@ -38,7 +38,7 @@ stat_is() { test "$(stat "$1" "$2")" "${@:3}"; }
 
 none_bad() { jq -es '[.. | objects | .bad_proof, .replayed_data | numbers] | add // 0 | . == 0' "$@"; }
 
-@test "keyed, workers before a switch and a server: updates merge, every proof is good" {
+@test "with a key, workers, a switch and a server: updates merge, and every proof is valid" {
 	path
 	worker 1 "$sw" --key key -c 150 & worker 2 "$sw" --key key -c 150
 	wait $!
@@ -50,7 +50,7 @@ none_bad() { jq -es '[.. | objects | .bad_proof, .replayed_data | numbers] | add
 	jq -es 'all(.[]; .models > 0)' w1.json w2.json
 }
 
-@test "a stranger's update, or weights, do nothing to a keyed switch, nor to its server" {
+@test "a stranger's update or weights have no effect on a switch with a key, or on its server" {
 	path
 	for at in "$sw" "$ps"; do
 		stranger "$at" olaf 3 1 7 0 1 2 >got
@@ -63,7 +63,7 @@ none_bad() { jq -es '[.. | objects | .bad_proof, .replayed_data | numbers] | add
 	jq -e '.ignored.bad_proof == 2 and .weights == 0' ps.json
 }
 
-@test "replayed packets have no second effect, and changed packets have none" {
+@test "neither replayed nor changed packets have an effect" {
 	raw_sockets
 	serve ps innet-ps -q --key key --report ps.json
 	serve sw innet-switch -q --key key --upstream "$ps" --write-in in.pcap -w out.pcap --report sw.json
@@ -93,7 +93,7 @@ none_bad() { jq -es '[.. | objects | .bad_proof, .replayed_data | numbers] | add
 	[ "$(jq .updates ps.json)" -eq "$(jq .totals.delivered.packets sw.json)" ]
 }
 
-@test "another key, none, or another --auth: a worker says what it is" {
+@test "a worker explains that the switch has another key, no key, or another --auth" {
 	path
 	run -1 worker 1 "$sw" --key other --give-up 2s
 	[[ $(cat w1.err) == *"no model of cluster 1 arrived after"*"; it has another key; give both the same --key"* ]]
@@ -142,7 +142,7 @@ none_bad() { jq -es '[.. | objects | .bad_proof, .replayed_data | numbers] | add
 	wait $worker_pid || true
 }
 
-@test "--auth all without a key, switches one behind the other: tokens" {
+@test "--auth all without a key: tokens work through several switches" {
 	serve ps innet-ps -q --auth all --report ps.json
 	serve b innet-switch -q --auth all --upstream "$ps" --report b.json
 	serve a innet-switch -q --auth all --upstream "$b" --report a.json

@@ -31,7 +31,7 @@ forged() { [ "$(innet-ctl "$1" stats --job 1 --json | jq .counters.bad_proof)" =
 
 bad() { jq -s '[.. | .bad_proof? // empty] | add // 0' "$@"; }
 
-@test "keyed, two racks below a root: sums are exact, every proof is good" {
+@test "with a key, two racks below a root: sums are exact, and every proof is valid" {
 	serve root innet-switch -q -p iswitch -H 2 --key key --report root.json
 	serve a innet-switch -q -p iswitch -H 2 --key key --parent "$root" --number 1 --report a.json
 	serve b innet-switch -q -p iswitch -H 2 --key key --parent "$root" --number 2 --report b.json
@@ -51,7 +51,7 @@ bad() { jq -s '[.. | .bad_proof? // empty] | add // 0' "$@"; }
 	worker 0 "$few" --key key --auth control --check 1
 }
 
-@test "--auth all without a key: what is sent up carries the nonce of its pass" {
+@test "--auth all without a key: packets to the parent carry the nonce of its pass" {
 	python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)' 2>/dev/null ||
 		skip "no raw sockets"
 	serve at innet-switch -q -p iswitch -H 2 --auth all --report s.json
@@ -72,7 +72,7 @@ bad() { jq -s '[.. | .bad_proof? // empty] | add // 0' "$@"; }
 	jq -e '.jobs["1"].counters | .bad_proof == 2 and .results > 0' s.json
 }
 
-@test "--auth control needs a key, and --auth none needs to have no key" {
+@test "--auth control needs a key, and --auth none must have no key" {
 	run -2 innet-worker -p iswitch --worker 0 --switch :1 --synthetic 4B --auth control
 	[[ $output == *"--auth control needs --key"* ]]
 	run -2 innet-switch -p iswitch --listen 127.0.0.1:0 --auth control
@@ -98,7 +98,7 @@ bad() { jq -s '[.. | .bad_proof? // empty] | add // 0' "$@"; }
 	jq -es 'all(.[].jobs["1"].counters; .added >= 24 and .bad_proof == 0)' s.json p.json q.json
 }
 
-@test "lost packets are retransmitted with authentication tags as without" {
+@test "lost packets are retransmitted with authentication tags, too" {
 	serve at innet-switch -q -p iswitch -H 2 --key key --impair loss=0.05 --seed 3 --report sw.json
 	with='--key key --impair loss=0.05' workers 2 "$at"
 	finish at
@@ -106,7 +106,7 @@ bad() { jq -s '[.. | .bad_proof? // empty] | add // 0' "$@"; }
 	jq -e '.jobs["1"].counters | .added == 12 * 2 * 3' sw.json
 }
 
-@test "a capture of a keyed job is measured without the key, and summed again" {
+@test "innet-aom measures a capture of a job with a key without this key, and the filter sums it again" {
 	serve at innet-switch -q -p iswitch -H 2 --key key -w live.pcap --write-in in.pcap
 	with='--key key' workers 2 "$at"
 	finish at

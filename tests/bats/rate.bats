@@ -92,7 +92,7 @@ through_filter() {
 	about "$(last)" $((($(bytes out.pcap "$own") + 2400) * 8000 / $1))
 }
 
-@test "a vector takes its bytes over the rate, whatever the program and the queue" {
+@test "a vector takes its bytes divided by the rate, for any program and queue" {
 	for rate in 10 1000; do every through_filter $rate; done
 }
 
@@ -113,7 +113,7 @@ shared() {
 	[ $((moved * 10)) -gt $(($(last) * 12)) ]
 }
 
-@test "regular traffic that is queued shares the link with the program's" {
+@test "queued regular traffic shares the link with the traffic of the program" {
 	every shared
 }
 
@@ -162,7 +162,7 @@ send_olaf() {
 	sent 100
 }
 
-@test "a vector takes as long through a live switch" {
+@test "through a live switch, a vector takes its bytes divided by the rate" {
 	in_time iswitch -H 1
 	serve ps innet-ps -q
 	in_time olaf --queue fifo --slots 1000 --upstream "$ps"
@@ -237,7 +237,7 @@ takes() {
 	about "$(sed -n 45p tens)" 1
 }
 
-@test "between namespaces a vector takes its bytes over the rate, alone and beside others" {
+@test "between namespaces, a vector takes its bytes divided by the rate, alone and beside other traffic" {
 	privileged
 	export INNET_TESTBED=$(testbed.sh up rack -n 1 --owner $$)
 	every replayed

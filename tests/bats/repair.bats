@@ -25,7 +25,7 @@ within() {
 		{ echo "$(jq .iteration_ns f) ns, not $1 ms"; return 1; }
 }
 
-@test "synchronous: a lost segment costs a round trip" {
+@test "synchronous: a lost segment costs one round trip" {
 	while read -r n segs loss delay iterations ms; do
 		job "$n" "$segs" "$loss" "$delay" "$iterations"
 		within "$ms"
@@ -45,7 +45,7 @@ within() {
 	END
 }
 
-@test "synchronous, in racks: a lost segment costs a round trip of its tier" {
+@test "synchronous, in racks: a lost segment costs one round trip of its tier" {
 	while read -r loss ms; do
 		job 12 28 "$loss" 30us 60 '"rack": 4'
 		within "$ms"
@@ -56,7 +56,7 @@ within() {
 	END
 }
 
-@test "synchronous, with a server of whole vectors: loss prolongs an iteration little" {
+@test "synchronous, with a server of whole vectors: loss lengthens an iteration only a little" {
 	local none
 	job 12 28 0 30us 30 '"approach": "ps"'
 	none=$(jq .iteration_ns f)
@@ -66,12 +66,12 @@ within() {
 	done
 }
 
-@test "no loss, and workers 20 ms apart: few Probes, and nothing is sent twice" {
+@test "without loss, workers 20 ms apart send few Probes and no segment twice" {
 	job 3 28 0 30us 200 '"compute": "10ms", "compute_shape": "uniform", "compute_spread": 1'
 	jq -e '.packets == 3 * 28 * 200 and .helps < 0.1 * .packets' f
 }
 
-@test "asynchronous: rounds stay a gradient's time apart under loss" {
+@test "asynchronous: with loss, rounds still take the time of a gradient" {
 	local none
 	for keys in '' '"vector": "3.31MB", "rate": "10G", "iterations": 40'; do
 		job 4 28 0 30us 100 "\"mode\": \"async\", \"compute\": \"8ms\"${keys:+, $keys}"
@@ -83,7 +83,7 @@ within() {
 	done
 }
 
-@test "live, 20 % are lost each way: every sum is right, and all end" {
+@test "live, with 20 % lost in each direction: every sum is correct, and all workers end" {
 	serve at innet-switch -q -p iswitch -H 3 --impair loss=20%
 	all=''
 	for w in 0 1 2; do
@@ -96,7 +96,7 @@ within() {
 	jq -se 'map(.iterations) == [100, 100, 100] and (map(.retransmitted) | add) > 1000' w?.json
 }
 
-@test "a worker resends segments from before the job opened once, and not for ever" {
+@test "a worker resends segments from before the job opened only once" {
 	serve at innet-switch --json -p iswitch -H 2
 	innet-worker -p iswitch --json --switch "$at" --worker 0 --synthetic 40kB --interval 0 -c 5 >w0.json 3>&- &
 	all=$! pids="$pids $!"
@@ -123,7 +123,7 @@ within() {
 	grep -q '3 members are needed, 2 are left; worker 7 (127.0.0.1:[0-9]*) left [0-9.]* s ago$' w0.err w1.err
 }
 
-@test "with H below the number of members a slow worker ends with the others" {
+@test "with H below the number of members, a slow worker ends with the others" {
 	serve at innet-switch -q -p iswitch -H 3 --keep 200
 	all=''
 	for w in 0 1 2; do
@@ -138,7 +138,7 @@ within() {
 	jq -se 'all(.iterations == 100)' w?.json
 }
 
-@test "reset amid a job that repairs: all sums are right, and all iterations are done" {
+@test "after a reset during repairs, all sums are correct and all iterations are complete" {
 	serve at innet-switch -q -p iswitch -H 3 --impair loss=2%
 	all=''
 	for w in 0 1 2; do

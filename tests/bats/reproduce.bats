@@ -41,7 +41,7 @@ holds() {
 # PERCENT
 near() { holds 'x > w * (1 - p / 100) && x < w * (1 + p / 100)' "x=$1" "w=$2" "p=$3"; }
 
-@test "Table 1: counts within 3 % of the other simulation's, loss within a point" {
+@test "Table 1: counts are within 3 % of the other simulator's, and the loss within one point" {
 	near "$(of table1 '40G fifo' all received)" 5875 3
 	near "$(of table1 '20G fifo' all received)" 3485 3
 	near "$(of table1 '40G olaf' all received)" 4589 3
@@ -59,7 +59,7 @@ near() { holds 'x > w * (1 - p / 100) && x < w * (1 + p / 100)' "x=$1" "w=$2" "p
 	done
 }
 
-@test "Table 1: steady workers meet the counts with a time a frame and a merge" {
+@test "Table 1: counts of steady workers agree if each frame and each merge takes a time" {
 	p=table1-steady
 	near "$(of $p '40M fifo' all received)" 6109 3
 	near "$(of $p '20M fifo' all received)" 3476 3
@@ -71,7 +71,7 @@ near() { holds 'x > w * (1 - p / 100) && x < w * (1 + p / 100)' "x=$1" "w=$2" "p
 	grep -q '^| olaf for fifo | 40G | mean age less, % | 69.0 | ' "$report/report.md"
 }
 
-@test "Table 1: workers in random order meet counts, loss and ages of the other's" {
+@test "Table 1: counts, losses and ages of workers in random order agree with the other simulator" {
 	p=table1-random
 	near "$(of $p '40M fifo' all received)" 6071 0.1
 	near "$(of $p '20M fifo' all received)" 3499 0.1
@@ -86,7 +86,7 @@ near() { holds 'x > w * (1 - p / 100) && x < w * (1 + p / 100)' "x=$1" "w=$2" "p
 	done
 }
 
-@test "verification: each reading of p/C has its verdict, and empty ones are named" {
+@test "verification: each reading of p/C has a verdict, and empty readings are named" {
 	command -v innet-verify >/dev/null || skip 'no innet-verify'
 	grep -q '^| 2 ms, 8 slots, any | holds | fails, peaks 102 and 303 ms |$' "$report/report.md"
 	grep -q '^| 2 ms, 1 slot, 0 | empty | empty |$' "$report/report.md"
@@ -94,7 +94,7 @@ near() { holds 'x > w * (1 - p / 100) && x < w * (1 + p / 100)' "x=$1" "w=$2" "p
 	grep -q '^| 2 s, 3 slots, 0 | not run | not run |$' "$report/report.md"
 }
 
-@test "Figure 6: merges a packet within 3 %, and the filter's as the simulator's" {
+@test "Figure 6: merges for each packet are within 3 %, and equal in filter and simulator" {
 	for want in 40G:1.63 20G:3.84 5G:13.98; do
 		row=$(grep "^| ${want%:*} .* | [0-9.]* |\$" "$report/report.md" | head -n 1)
 		mean=$(cut -d'|' -f4 <<<"$row")
@@ -103,7 +103,7 @@ near() { holds 'x > w * (1 - p / 100) && x < w * (1 + p / 100)' "x=$1" "w=$2" "p
 	done
 }
 
-@test "Figure 7: Olaf is faster with any traffic, and more so on narrow links" {
+@test "Figure 7: Olaf is faster for any traffic, and gains more on slow links" {
 	tail -n +2 "$report/figure7.csv" | awk -F, '
 		{ for (i = 2; i <= 4; i++) { if ($i + 0 <= 1 || NR > 1 && $i > was[i]) bad = 1; was[i] = $i } }
 		END { exit bad || NR != 4 }'
@@ -111,7 +111,7 @@ near() { holds 'x > w * (1 - p / 100) && x < w * (1 + p / 100)' "x=$1" "w=$2" "p
 	near "$(awk -F, '$1 == "\"40G\"" { print $3 }' "$report/figure7.csv")" 1.06 5
 }
 
-@test "Table 2: 88 % lost behind FIFO, none behind Olaf, which is fresher and fairer" {
+@test "Table 2: FIFO loses 88 %, and Olaf loses nothing, is fresher and fairer" {
 	for t in 100ms 300ms; do
 		f="$t fifo none" o="$t olaf none"
 		near "$(of figure9-natural "$f" all loss_percent)" 88 0.1
@@ -145,7 +145,7 @@ near() { holds 'x > w * (1 - p / 100) && x < w * (1 + p / 100)' "x=$1" "w=$2" "p
 	done
 }
 
-@test "Figure 10: S1's age falls with alpha, S2's is flat, Olaf's are the lower" {
+@test "Figure 10: the age of S1 falls with alpha, that of S2 is flat, and Olaf's are lower" {
 	tail -n +2 "$report/figure10.csv" | awk -F, '
 		NR > 1 && $4 > olaf || $4 >= $2 || $5 >= $3 { bad = 1 }
 		{ olaf = $4; s1[NR] = $2; s2[NR] = $3 }
@@ -154,13 +154,13 @@ near() { holds 'x > w * (1 - p / 100) && x < w * (1 + p / 100)' "x=$1" "w=$2" "p
 	near "$(awk -F, '$1 == 0.1 { print $4 }' "$report/figure10.csv")" 610 3
 }
 
-@test "the datacenter: Olaf's queues lose nothing where FIFO's lose most" {
+@test "datacenter: Olaf's queues lose nothing where FIFO's lose most" {
 	holds 'd == 0 && s > 99999' "d=$(of datacenter olaf all dropped)" "s=$(of datacenter olaf all sent)"
 	holds 'l > 80' "l=$(of datacenter fifo all loss_percent)"
 	grep -q '^- 2 runs, .* events in ' "$report/report.md"
 }
 
-@test "the report has a section a part, plots where there is gnuplot, iSwitch's" {
+@test "the report has a section for each part and for iSwitch, and plots if gnuplot is installed" {
 	for t in 'Table 1' 'Figure 6' 'Figure 7' 'Figure 9' 'Figure 10'; do
 		grep -q "^## Olaf, $t: " "$report/report.md"
 	done

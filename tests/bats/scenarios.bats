@@ -4,7 +4,7 @@ load common
 
 scenarios=$share/scenarios
 
-@test "each scenario runs for 20 ms, and all that was sent is accounted for" {
+@test "each scenario runs for 20 ms, and all sent updates are accounted for" {
 	for f in "$scenarios"/olaf-*.json "$scenarios"/datacenter.json; do
 		innet-sim -q --runs 1 --duration=20ms --json "$f" >rows
 		jq -es 'all(.merged + .superseded + .dropped + .queued == .sent) and
@@ -20,7 +20,7 @@ scenarios=$share/scenarios
 	done
 }
 
-@test "a scenario says in its name what it is, and the README has it" {
+@test "the file name of a scenario gives its kind, and the README lists it" {
 	for f in "$scenarios"/*.json; do
 		jq -e '.name | length > 10' "$f"
 	done
@@ -30,7 +30,7 @@ scenarios=$share/scenarios
 	grep -q '^datacenter.json' "$scenarios/README"
 }
 
-@test "times per frame and per merge are innet-switch's" {
+@test "innet-sim and innet-switch apply the times for frames and merges alike" {
 	cat >s.json <<-'END'
 	{ "duration": "none", "wire_overhead": true,
 	  "switches": [ { "name": "sw", "merge_time": "40us" } ],

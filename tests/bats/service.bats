@@ -41,7 +41,7 @@ setup() {
 	command -v tcpdump >/dev/null || skip "no tcpdump"
 }
 
-@test "on SIGHUP a tool starts captures that were moved again, and writes its report" {
+@test "on SIGHUP a tool begins new files for captures that were moved, and writes its report" {
 	serve sink innet-ps -q
 	serve switch innet-switch -q --upstream "$sink" --slots 64 --write-in in.pcap -w out.pcap --report r.json
 	send 10
@@ -65,7 +65,7 @@ setup() {
 	jq -e '.totals.arrived.packets == 20' r.json
 }
 
-@test "SIGHUP: a file of somebody else is left alone, and nothing is lost" {
+@test "SIGHUP: another user's file is not changed, and no packet is lost" {
 	serve sink innet-ps -q
 	serve switch innet-switch -q --upstream "$sink" --slots 64 --write-in in.pcap
 	send 10
@@ -82,7 +82,7 @@ setup() {
 	[ "$(dumpolaf in.old | awk '$2 == 1' | wc -l)" -eq 20 ]
 }
 
-@test "--rotate SIZE,N: full captures become .1 to .N, each whole" {
+@test "--rotate SIZE,N: full captures become .1 to .N, and each is complete" {
 	serve sink innet-ps -q --write-in got.pcap --rotate 4kB,3
 	switch=$sink
 	for _ in 1 2 3 4 5 6 7 8; do
@@ -102,7 +102,7 @@ setup() {
 	[ "$(packets got.pcap got.pcap.1 got.pcap.2)" -ge 20 ]
 }
 
-@test "--rotate leaves devices alone, and errors explain misuse" {
+@test "--rotate does not rename devices, and errors explain misuse" {
 	serve sink innet-ps -q --write-in /dev/null --rotate 1kB,1
 	switch=$sink
 	send 20
@@ -122,7 +122,7 @@ setup() {
 	[ "${stderr_lines[0]}" = "innet-switch: --rotate needs a live switch (--listen)" ]
 }
 
-@test "SIGHUP: a worker continues in a new capture, or ends" {
+@test "SIGHUP: a worker continues in a new capture if the old one was moved, and otherwise ends" {
 	for how in '' --async; do
 		serve switch innet-switch -q -p iswitch $how -H 1
 		rm -f w.pcap w.old
@@ -142,7 +142,7 @@ setup() {
 	done
 }
 
-@test "--allow: packets of other networks are counted, and nothing else" {
+@test "--allow: packets from other networks are counted and have no other effect" {
 	serve switch innet-switch -q -p iswitch -H 1 --allow 127.0.0.2 --report r.json
 	run -1 --separate-stderr timeout 20 innet-worker -q -p iswitch --worker 0 --switch "$switch" \
 		--synthetic 4kB -c 2 --give-up 1s
@@ -164,7 +164,7 @@ setup() {
 	jq -e '.not_allowed == 0 and .taken == 20' r.json
 }
 
-@test "--allow: innet-memory serves its networks alone" {
+@test "--allow: innet-memory serves only these networks" {
 	serve memory innet-memory --allow 127.0.0.2,::1 -v
 	run timeout 5 bash -c "exec 3<>/dev/tcp/${memory/:/\/}; echo PING >&3; cat <&3"
 	[ "$status" -ne 124 ]

@@ -40,7 +40,7 @@ workers() {
 # each FILTER: check that the filter is true for every worker's summary
 each() { tail -qn 1 w?.json | jq -es "all($1)"; }
 
-@test "a server of sums: what its queue lost comes in runs, not one a time-out" {
+@test "a server of sums: packets that its queue lost are repaired in runs, not one for each time-out" {
 	rack server innet-ps -p iswitch
 	workers '' 4
 	# at the start three vectors, 1.8 MB, are sent at once: a third or more
@@ -50,7 +50,7 @@ each() { tail -qn 1 w?.json | jq -es "all($1)"; }
 	[ "$(tail -n 1 tool.out | jq .send_failed)" -eq 0 ]
 }
 
-@test "a server that answers each: every vector comes whole, every answer" {
+@test "an asynchronous server: every vector and every answer arrives completely" {
 	rack server innet-ps -p iswitch --async
 	workers --async 4
 	each '.sent == 4 and .rounds >= 3'

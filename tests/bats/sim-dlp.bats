@@ -23,7 +23,7 @@ is() {
 	[ "$got" = "$2" ] || { echo "$1 is $got, not $2"; return 1; }
 }
 
-@test "a step takes two frames, two propagations and the switch, whatever N" {
+@test "a step takes two frames, two propagation delays and the switch's delay, for any N" {
 	for n in 1 4 32; do
 		for how in mean median; do
 			session "\"workers\": $n, \"reduce\": \"$how\""
@@ -38,7 +38,7 @@ is() {
 	is max_aggregation_ns $((2 * 7200 + 2 * 7000 + 3000))
 }
 
-@test "longer vectors take longer frames, and mean what they do" {
+@test "longer vectors take longer frames, and have the same results" {
 	for how in mean median; do
 		session "\"vector\": \"1464B\", \"reduce\": \"$how\""
 		is aggregation_ns $((2 * (42 + 8 + 1464) + 2 * 1000 + 1000))
@@ -59,7 +59,7 @@ is() {
 	run ! cmp -s f g
 }
 
-@test "a step waits for a straggler no longer than the straggler time-out" {
+@test "a step waits for a straggler at most the straggler time-out" {
 	session '"compute_shape": "exponential", "iterations": 100'
 	is partial_steps 0
 	cp f g
@@ -71,7 +71,7 @@ is() {
 		.[0].iteration_ns < .[1].iteration_ns' f g
 }
 
-@test "the scenario of the suite: 2 ms make a step shorter, with loss as well" {
+@test "the suite's scenario: a time-out of 2 ms makes steps shorter, also with loss" {
 	innet-sim -q --json "$share/scenarios/dlp-straggler.json" >f
 	jq -es 'length == 6 and all(.iterations == 200) and
 		([ .[] | select(.training == "all") | .partial_steps ] |
@@ -80,7 +80,7 @@ is() {
 		min > 10)' f
 }
 
-@test "a session's capture is to the filter what it was to the switch" {
+@test "the filter repeats the work of the simulated switch from the capture of a session" {
 	for how in mean median; do
 		rm -rf out
 		session "\"loss\": \"2%\", \"compute_shape\": \"exponential\",
@@ -102,7 +102,7 @@ refused() {
 	[[ $output == *"$2"* ]] || { echo "$output"; return 1; }
 }
 
-@test "the simulator refuses keys that the program does not have, by name" {
+@test "the simulator names and refuses keys that the program does not have" {
 	for x in '"approach": "ps"' '"mode": "async"' '"rack": 2' \
 	    '"payload": "1000B"' '"staleness": 1' \
 	    '"barrier": true' '"server_rate": "1G"' '"core_rate": "1G"' \
@@ -120,7 +120,7 @@ refused() {
 	refused '"iterations": "none"' "trainings[0].iterations: a session"
 }
 
-@test "its switch cannot fail, nor its workers be killed; its links can" {
+@test "the switch cannot fail and workers cannot be killed, but links can fail" {
 	local at='"from": "5ms", "to": "9ms"'
 	session ''
 	for x in '"switch": "switch"' '"worker": "killed"'; do

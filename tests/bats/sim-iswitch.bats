@@ -29,7 +29,7 @@ near() {
 	jq -e "(.$1 - $2) / $2 | fabs < $3" f
 }
 
-@test "a switch sums on the fly: one vector's time and a frame's, whatever N" {
+@test "a switch adds segments as they arrive: a vector's time and one frame's, for any N" {
 	for n in 1 4 100; do
 		training "\"workers\": $n"
 		is aggregation_ns $((11 * 1514 + 2 * 1000 + 1000))
@@ -39,7 +39,7 @@ near() {
 	is iteration_ns $((1000000 + 11 * 1514 + 2 * 7000 + 3000))
 }
 
-@test "with slots for W segments there are W a round trip, or as many as the link carries" {
+@test "with slots for W segments, W are sent each round trip, or as many as the link carries" {
 	trip=$((2 * 1514 + 2 * 1000 + 1000))
 	training '"slots_of_sums": 4'			# W = 1
 	is aggregation_ns $((10 * trip))
@@ -54,7 +54,7 @@ near() {
 	done
 }
 
-@test "racks and their core have numbers of slots of their own" {
+@test "racks and their core have separate numbers of slots" {
 	# W = 1 in the racks: a segment returns from the core before the next
 	# one is sent
 	for core in '"same"' 4 64 '"none"'; do
@@ -73,7 +73,7 @@ near() {
 	cmp f whole
 }
 
-@test "a proof takes the place of two floats of a segment, and no time" {
+@test "a proof takes the place of two floats of a segment, and no computing time" {
 	training '"auth": "all", "vector": "14560B"'	# ten segments of 364
 	is aggregation_ns $((11 * 1514 + 2 * 1000 + 1000))
 	training '"auth": "control", "vector": "14640B"'
@@ -87,7 +87,7 @@ near() {
 	done
 }
 
-@test "racks cost two frames more, and their own propagation and delays" {
+@test "racks cost two frames more, and their own propagation delays and processing times" {
 	# while workers check for losses, the rack's STATE of 76 bytes is sent
 	# between the results
 	for n in 4 6 9 12; do
@@ -100,7 +100,7 @@ near() {
 	is aggregation_ns $((11 * 1514 + 2 * 1000 + 1000))
 }
 
-@test "a server's link carries N vectors in and N out" {
+@test "the link of a server carries N vectors in and N out" {
 	for n in 1 4 9; do
 		training "\"approach\": \"ps\", \"workers\": $n"
 		is latency_ns $((2 * (10 * n + 1) * 1514 + 4 * 1000 + 2 * 1000))
@@ -113,7 +113,7 @@ near() {
 	is latency_ns $((20 * 1514 + (4 + 31) * 151 + 4 * 1000 + 2 * 1000))
 }
 
-@test "a ring takes 2 (N - 1) steps of an Nth" {
+@test "a ring takes 2 (N - 1) steps of an Nth of the vector" {
 	for n in 2 5 10; do
 		training "\"approach\": \"ring\", \"workers\": $n"
 		is aggregation_ns $((2 * (n - 1) * ((10 / n + 1) * 1514 + 3000)))
@@ -129,7 +129,7 @@ near() {
 cost='"message": "10us", "copy_rate": "8G"'
 r=$((10000 + 14640))
 
-@test "the hosts' cost of a message is added before and after the network" {
+@test "the hosts' cost of a message is added before and after the transfer" {
 	training "$cost"
 	is aggregation_ns $((2 * r + 11 * 1514 + 3000))
 	is network_ns $((11 * 1514 + 3000))
@@ -141,7 +141,7 @@ r=$((10000 + 14640))
 	is aggregation_ns $((2 * (2 * (10000 + 14640 / 2) + 6 * 1514 + 3000)))
 }
 
-@test "a server reads N vectors one after the other, and writes N answers" {
+@test "a server reads N vectors one after the other, and writes N answers one after the other" {
 	training "$cost, \"approach\": \"ps\", \"update\": \"5us\""
 	# the first vector is complete after 38 frames of all four workers;
 	# writing an answer takes longer than sending it
@@ -149,7 +149,7 @@ r=$((10000 + 14640))
 		4 * r + 11 * 1514 + 3000 + r))
 }
 
-@test "with a barrier all have the last one's result" {
+@test "with a barrier, every worker waits for the last one's result" {
 	training '"approach": "ps", "iterations": 10'	# the first goes on
 	jq -e ".aggregation_ns < 60 * 1514" f
 	training '"approach": "ps", "iterations": 10, "barrier": true'
@@ -158,14 +158,14 @@ r=$((10000 + 14640))
 	is max_aggregation_ns $((82 * 1514 + 6000))
 }
 
-@test "a host's packets take their time one by one, beside the link" {
+@test "a host handles packets one by one while its link sends" {
 	training '"packet": "100ns"'		# shorter than a frame: once
 	is aggregation_ns $((11 * 1514 + 3000 + 2 * 100))
 	training '"packet": "2us"'		# longer: it is what is narrow
 	is aggregation_ns $((10 * 2000 + 2 * 1514 + 3000 + 2000))
 }
 
-@test "synchronous workers wait for the slowest: exponential times make C H_N" {
+@test "synchronous workers wait for the slowest: exponential times give C H_N" {
 	training '"iterations": 400, "compute": "10ms",
 		"compute_shape": "exponential"' --runs 10
 	jq -e '(.iteration_ns - 10e6 * 25 / 12 - 19654 | fabs) <
@@ -174,7 +174,7 @@ r=$((10000 + 14640))
 	near latency_ns 19654 0.001		# Help for the slow is on links too
 }
 
-@test "approaches of one seed compute for the same times" {
+@test "approaches with the same seed have the same computing times" {
 	for shape in uniform lognormal exponential; do
 		jq -n "{ duration: \"none\", trainings: [ \"switch\", \"ps\", \"ring\" |
 			{ approach: ., iterations: 30, compute_shape: \"$shape\",
@@ -186,7 +186,7 @@ r=$((10000 + 14640))
 	done
 }
 
-@test "asynchronous: computing hides the switch, so an update takes a gradient's time" {
+@test "asynchronous: computing hides the switch's time, so an update takes a gradient's time" {
 	training '"mode": "async", "iterations": 100, "compute": "1ms"'
 	is duration_ns $((100 * 1000000 + 19654))
 	is aggregation_ns 19654
@@ -198,7 +198,7 @@ r=$((10000 + 14640))
 	near iteration_ns $((15140 + 4590)) 0.001
 }
 
-@test "gradients that are too stale are not sent" {
+@test "workers do not send gradients that are too stale" {
 	training '"mode": "async", "iterations": 300, "compute": "1ms",
 		"compute_shape": "exponential", "staleness": 0'
 	jq -e '.discarded > 100 and .staleness_1 == 0 and .staleness_0 > 100' f
@@ -209,7 +209,7 @@ r=$((10000 + 14640))
 		.gradients - .discarded' f
 }
 
-@test "an asynchronous server: N updates in a worker's round, of staleness N - 1" {
+@test "an asynchronous server: N updates in a round of a worker, with staleness N - 1" {
 	training '"approach": "ps", "mode": "async", "iterations": 4000,
 		"compute": "100ms"'
 	# the workers drift apart in the first round; after that they do not
@@ -218,7 +218,7 @@ r=$((10000 + 14640))
 	near mean_staleness 3 0.01
 }
 
-@test "the filter decides as the simulator's switches did, to the nanosecond" {
+@test "the filter repeats the decisions of the simulated switches, exact to a nanosecond" {
 	for mode in sync async; do
 		training "\"mode\": \"$mode\", \"rack\": 2, \"iterations\": 20,
 			\"compute_shape\": \"exponential\", \"loss\": \"1%\"" -w $mode
@@ -235,7 +235,7 @@ r=$((10000 + 14640))
 	done
 }
 
-@test "the same where racks and core have different numbers of slots" {
+@test "the filter does so, too, where racks and core have different numbers of slots" {
 	while read -r racks core; do
 		training "\"rack\": 2, \"iterations\": 20, \"loss\": \"1%\", \"compute_shape\": \"exponential\",
 			\"slots_of_sums\": $racks, \"core_slots_of_sums\": $core" -w "out$racks"
@@ -253,7 +253,7 @@ r=$((10000 + 14640))
 	END
 }
 
-@test "what is lost is asked for, and every sum is of what it says" {
+@test "workers ask for lost packets, and every sum has the contributions that it gives" {
 	for keys in '' '"rack": 3, "workers": 7' '"mode": "async"' \
 		'"approach": "ps"' '"approach": "ps", "mode": "async"'; do
 		training "\"iterations\": 20, \"loss\": \"2%\" ${keys:+, $keys}"
@@ -261,7 +261,7 @@ r=$((10000 + 14640))
 	done
 }
 
-@test "a push of which a server has nothing is sent again" {
+@test "a worker resends a push if the server received nothing of it" {
 	training '"iterations": 200, "vector": "1kB", "loss": "2%", "approach": "ps", "mode": "async"'
 	jq -e '.iterations >= 200 and .lost > 10 and .max_aggregation_ns < 1e6' f
 }
@@ -274,7 +274,7 @@ r=$((10000 + 14640))
 		$(packets out/*.up.in.pcap out/*.down.in.pcap)))
 }
 
-@test "two trainings of one name have no captures: the files would be the same" {
+@test "captures of two trainings with the same name are refused: the files would be the same" {
 	jq -n '[{ vector: "14640B", iterations: 2, rate: "8G", compute: "1ms" }] |
 		{ duration: "none", trainings: (. + .) }' >s.json
 	run -1 innet-sim -q -w out s.json
@@ -314,7 +314,7 @@ failing() {
 	jq -e '.iterations == 30 and .lost > 10 and .max_aggregation_ns > 10e6' f
 }
 
-@test "a core that comes back when one rack has results and the other has not" {
+@test "the training continues if a core restarts when only one rack has its results" {
 	failing '"rack": 2' '{ link: "rack", index: 1, from: "10255us", to: "20ms" },
 		{ switch: "switch", from: "12ms", to: "15ms" }'
 	jq -e '.iterations == 30 and .lost > 10 and .max_aggregation_ns > 9e6' f
@@ -326,7 +326,7 @@ failing() {
 	jq -e '.iterations == 3 and .helps < 400 and .duration_ns < 2e9' f
 }
 
-@test "a worker that is killed and started again takes over another's state" {
+@test "a worker that is killed and restarted takes over the state of another worker" {
 	local death='{"worker":"killed","index":1,"from":"31ms","to":"40ms"}'
 	local more='{"switch":"switch","from":"32ms","to":"39ms"}' by faults
 
@@ -349,7 +349,7 @@ failing() {
 	done
 }
 
-@test "a fault while nothing is on its way changes nothing, in its training only" {
+@test "a fault while no packet is in flight changes nothing, and affects only its own training" {
 	training '"iterations": 30'
 	cp f want
 	failing '' '{ link: "worker", from: "5100us", to: "5900us" }, { switch: "switch", from: "9s", to: "10s" },
@@ -375,7 +375,7 @@ failing() {
 	jq -e '.iterations == 30 and .duration_ns > 200e9' f
 }
 
-@test "every segment is sent once when nothing is lost" {
+@test "without loss, every segment is sent once" {
 	training '"iterations": 30, "workers": 7, "rack": 3,
 		"compute_shape": "lognormal"'
 	is packets $((30 * 7 * 10))
@@ -397,7 +397,7 @@ failing() {
 	jq -e '.helps < 1500 and .packets < 24060' f
 }
 
-@test "what a server waits for does not grow with what is lost" {
+@test "the delay of a server does not grow with the number of lost packets" {
 	training '"iterations": 100, "approach": "ps", "loss": "1%"'
 	# some of the 80 segments are lost in each direction, and some of those
 	# a second time
@@ -411,7 +411,7 @@ failing() {
 	is iterations 9
 }
 
-@test "for a seed it does the same again, on however many cores" {
+@test "a seed gives the same results again, on any number of cores" {
 	training '"compute_shape": "exponential", "loss": "1%", "iterations": 50' --runs 4 --jobs 1
 	mv f one
 	training '"compute_shape": "exponential", "loss": "1%", "iterations": 50' --runs 4 --jobs 4
@@ -420,7 +420,7 @@ failing() {
 	run ! cmp -s one f
 }
 
-@test "trainings are swept as anything else, and are rows of CSV" {
+@test "a sweep can vary a training, whose results are rows of CSV" {
 	training ''
 	jq '.sweep = { "trainings[x].workers": [ 2, 3 ], "trainings[0].approach": [ "switch", "ring" ] }' s.json >w.json
 	innet-sim -q --csv w.json >out.csv
@@ -436,7 +436,7 @@ refused() {
 	[ "$stderr" = "innet-sim: s.json: trainings[0]$2" ] || { echo "$stderr"; return 1; }
 }
 
-@test "bad trainings are refused with the path of what is wrong" {
+@test "errors in a training give the path of the wrong value" {
 	refused '"vectr": "1kB"' ".vectr: unknown key; the nearest is 'vector'"
 	refused '"compute": 10' ".compute: '10': a unit is missing (ns, us, ms, s, min, h)"
 	refused '"approach": "tree"' ".approach: 'tree': not one of switch, ps, ring"
@@ -453,7 +453,7 @@ refused() {
 	refused '"iterations": "none"' ".iterations: must not be none without a duration, or the run would never end"
 }
 
-@test "trainings stand alone, and one of both is needed" {
+@test "a scenario needs either trainings or switches, and not both" {
 	training '"iterations": 1'
 	jq '.switches = [ { "name": "sw" } ]' s.json >b.json
 	run -1 --separate-stderr innet-sim b.json
@@ -465,7 +465,7 @@ refused() {
 	[[ $stderr == *"--by cannot be used with trainings, each of which has one row" ]]
 }
 
-@test "planes: a capture through any program is what the filter makes of it" {
+@test "planes: innet-sim and the filter process a capture alike, with any program" {
 	innet-gen -q --program iswitch --clusters 1 --workers 4 --vector ppo -c 3 -w seg.pcap
 	innet-gen -q --program dlp -c 20 -w dlp.pcap
 	innet-gen -q --rate 60G -c 50 -w olaf.pcap
@@ -484,7 +484,7 @@ refused() {
 	END
 }
 
-@test "planes: a rack under a core, each result once up and down its link" {
+@test "planes: a rack under a core sends each result once up and once down its link" {
 	innet-gen -q --program iswitch --clusters 1 --workers 4 --vector ppo -c 3 -w seg.pcap
 	cat >s.json <<-'END'
 	{ "planes": [
@@ -501,7 +501,7 @@ refused() {
 		<(dumpiswitch out/rack.out.pcap | grep ' seg ' | grep -v 10.9.9.9 | cut -d' ' -f3- | sort)
 }
 
-@test "planes: an error names the switch that it is about" {
+@test "planes: an error names its switch" {
 	bad() {
 		jq -n "$1" >s.json
 		run -"$2" --separate-stderr innet-sim s.json

@@ -84,7 +84,7 @@ agree() {
 	agree olaf
 }
 
-@test "drop-tail: the simulator agrees with live runs too" {
+@test "drop-tail: ages of the live switch and of the simulator agree, too" {
 	once
 	agree fifo
 }

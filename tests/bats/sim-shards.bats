@@ -50,7 +50,7 @@ damaged() {
 	refused 1 "parts/1-of-2.part$2" --join parts
 }
 
-@test "parts, however many, joined: what one process says, byte by byte" {
+@test "any number of joined parts gives the output of one process, byte for byte" {
 	for n in 1 2 5 18 20; do
 		parts $n
 		[ "$(ls parts | wc -l)" -eq $n ]
@@ -61,7 +61,7 @@ damaged() {
 	done
 }
 
-@test "whatever the rows are of, and what --set, --seed, --runs and --duration say" {
+@test "joined parts agree for all kinds of rows, and with --set, --seed, --runs and --duration" {
 	for by in group cluster switch; do
 		set -- --by $by --seed 7 --runs 2 --duration 200ms --set 'switches[sw].slots=3' \
 			--set 'switches[*].queue=fifo'
@@ -73,7 +73,7 @@ damaged() {
 	cmp <(innet-sim -q --csv s.json) <(innet-sim -q --csv --join parts)
 }
 
-@test "the summary is of all parts: runs, events, and where ages end otherwise" {
+@test "the summary covers all parts: runs, events, and the warning about the end of ages" {
 	jq 'del(.sweep) | .workers[0].count = 2 | .duration = "1h"' s.json >t.json && mv t.json s.json
 	whole=$(innet-sim s.json 2>&1 >/dev/null | sed 's/ in .* s (.*//')
 	[[ $whole == "3 runs, "*" events"*"of the runs" ]]
@@ -83,7 +83,7 @@ damaged() {
 	[[ -z $output && $stderr =~ ^"part 2 of 2: 1 runs, "[0-9]+" events in "[^$'\n']+$ ]]
 }
 
-@test "parts that are missing are named, as sbatch --array takes them" {
+@test "an error lists missing parts in the form that sbatch --array accepts" {
 	parts 9
 	rm parts/2-of-9.part
 	refused 1 "parts: missing part 2 of 9" --join parts
@@ -94,7 +94,7 @@ damaged() {
 	refused 1 "none: No such file or directory" --join none
 }
 
-@test "parts of another sweep, scenario or number are refused" {
+@test "--join refuses parts of another sweep, scenario or number" {
 	other() {
 		parts 2
 		innet-sim -q --shard 2/"${3:-2}" --parts parts "${@:4}" "$1"
@@ -112,7 +112,7 @@ damaged() {
 	refused 1 "parts/2-of-2.part: the version differs from that of parts/1-of-2.part" --join parts
 }
 
-@test "a schedule that changed in between is another" {
+@test "--join refuses parts if the schedule changed in between" {
 	jq '.workers[0].schedule = "a.csv" | .workers[0].clusters = 1 | del(.sweep, .workers[0].arrivals)' \
 		s.json >t.json && mv t.json s.json
 	printf '%s\n' cluster,worker,time_ns,reward 1,0,5ms,1 >a.csv
@@ -123,7 +123,7 @@ damaged() {
 	refused 1 "parts/2-of-2.part: the schedule differs from that of parts/1-of-2.part" --join parts
 }
 
-@test "a part that is damaged, or there twice, is named with its line" {
+@test "an error names a damaged or duplicate part with its line" {
 	parts 2
 	cp parts/1-of-2.part parts/3-of-2.part
 	refused 1 "parts/3-of-2.part: part 1 exists twice" --join parts
@@ -153,7 +153,7 @@ damaged() {
 	done
 }
 
-@test "--shard auto: the place in Slurm's job array, whatever its first index and step" {
+@test "--shard auto uses the position in Slurm's job array, for any first index and step" {
 	rm -rf parts
 	task() {
 		SLURM_ARRAY_TASK_ID=$1 SLURM_ARRAY_TASK_MIN=$2 SLURM_ARRAY_TASK_MAX=$3 SLURM_ARRAY_TASK_COUNT=$4 \
@@ -167,7 +167,7 @@ damaged() {
 	refused 2 "--shard auto: SLURM_ARRAY_TASK_ID is not set; start this as a Slurm job array, or give a number" --shard auto --parts parts s.json
 }
 
-@test "sweep.sbatch: a job array under Slurm makes the parts, and a lost one again" {
+@test "sweep.sbatch: a job array under Slurm makes the parts, and remakes a lost one" {
 	once
 	python
 	cluster
@@ -202,7 +202,7 @@ damaged() {
 	refused 2 "--parts ./1-of-2.part would overwrite its own input" --shard 1/2 --parts . 1-of-2.part
 }
 
-@test "a part is there whole or not at all: a full disk, a signal" {
+@test "after a full disk or a signal, a part is complete or absent" {
 	mkdir parts
 	if [ -w /dev/full ]; then
 		ln -s /dev/full parts/1-of-2.part
@@ -219,7 +219,7 @@ damaged() {
 	[ -z "$(ls parts)" ]
 }
 
-@test "a sweep of more points than a process has maps" {
+@test "a sweep can have more points than a process has memory maps" {
 	once
 	jq '.duration = "1ns" | .runs = 1 | .sweep = { "switches[*].slots": [range(1; 301)],
 	    "links[0].propagation": [range(230) | "\(.)ns"] }' s.json >t.json

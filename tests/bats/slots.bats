@@ -13,14 +13,14 @@ long() { joins "$1" elements=8 "${@:2}"; }
 	[ "$(to 1)" = "$(printf 'seg 1 2 %s\n' '0 3 3' '1 3 3' '2 3 3')" ]
 }
 
-@test "bounded: the result of one span before is still there, older ones are gone" {
+@test "bounded: a slot keeps the result of the previous segment, and Help for older ones gets gone" {
 	{ long 2; for i in 0 1 2; do segs $i 1 $i 1 2; done
 		ask 9 1 help seg=1.0.2; ask 10 1 help seg=1.0.1; ask 11 1 help seg=1.0.0; } | through --slots-of-sums 4
 	[ "$(to 1 | tail -n 3 | head -n 2)" = "$(printf 'seg 1 2 %s\n' '2 3 3' '1 3 3')" ]
 	[ "$(statuses 1 help)" = "done done gone" ]
 }
 
-@test "bounded: iterations follow each other through the same slots, over the wrap too" {
+@test "bounded: iterations use the same slots one after the other, also over the wrap" {
 	{ long 1 next=16777215; for t in 16777215 0 1; do
 		for i in 0 1 2 3; do seg 1 1 $t $i 1 1; done; done; } | through --slots-of-sums 6 -H 1
 	[ "$(counter results)" -eq 12 ]
@@ -34,7 +34,7 @@ long() { joins "$1" elements=8 "${@:2}"; }
 	[ "$(counter added 2)" -eq 1 ]
 }
 
-@test "bounded: options that exclude it are misuse, and --dry-run counts slots" {
+@test "bounded: options that contradict it are misuse, and --dry-run counts slots" {
 	for words in --async '--straggler 1ms' '--keep 3'; do
 		run -2 --separate-stderr innet-switch -p iswitch --slots-of-sums 8 $words -H 1 -r x
 		[[ $stderr == *--slots-of-sums* ]]
@@ -68,7 +68,7 @@ setup() {
 teardown() { end_all; }
 join_members() { for m in $members; do wait "$m"; done; }
 
-@test "bounded: workers keep to their window, and sums are right though packets are lost" {
+@test "bounded: workers stay within their window, and sums are correct with lost packets" {
 	run_job 16 --impair loss=1%
 	for w in 0 1; do
 		member 1 $w --synthetic 40kB -c 60
@@ -131,7 +131,7 @@ job_of_four() {
 	done
 }
 
-@test "bounded: a rack and its core have different numbers of slots, and sums are right though packets are lost" {
+@test "bounded: a rack and its core have different numbers of slots, and sums are correct with lost packets" {
 	for slots in '8 64 16' '64 8 4'; do
 		members=''
 		# shellcheck disable=SC2086

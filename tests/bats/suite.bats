@@ -2,7 +2,7 @@
 bats_require_minimum_version 1.5.0
 load common
 
-@test "--help: status 0, text on stdout, nothing on stderr" {
+@test "--help prints on standard output and nothing on standard error, with status 0" {
 	for t in $TOOLS; do
 		run -0 --separate-stderr "$t" --help
 		[[ $output == "usage: $t "* ]]
@@ -16,7 +16,7 @@ load common
 	done
 }
 
-@test "--version: one line, name and version" {
+@test "--version prints one line with name and version" {
 	for t in $TOOLS; do
 		run -0 --separate-stderr "$t" --version
 		[ "$output" = "$t $VERSION" ]
@@ -24,7 +24,7 @@ load common
 	done
 }
 
-@test "unknown option: status 2, silent stdout, two lines on stderr" {
+@test "an unknown option: status 2, no output, two lines on standard error" {
 	for t in $TOOLS; do
 		run -2 --separate-stderr "$t" --no-such-option
 		[ -z "$output" ]
@@ -33,7 +33,7 @@ load common
 	done
 }
 
-@test "a mistyped option or word is answered with the nearest one" {
+@test "an error about a mistyped option or word names the most similar one" {
 	for t in $TOOLS; do
 		run -2 --separate-stderr "$t" --versoin
 		[ "${stderr_lines[0]}" = "$t: unknown option '--versoin'; the nearest is '--version'" ]
@@ -57,14 +57,14 @@ load common
 	[[ ${stderr_lines[0]} == "innet-ctl: invalid verb 'memebrs': not one of "*"; the nearest is 'members'" ]]
 }
 
-@test "a full disk is noticed, even by --help" {
+@test "every tool reports a full disk, even with --help" {
 	[ -w /dev/full ] || skip "no /dev/full"
 	for t in $TOOLS; do
 		run -1 sh -c "$t --help >/dev/full"
 	done
 }
 
-@test "every long option in --help is in the manual, and back" {
+@test "the manual has every long option of --help, and no other" {
 	for t in $TOOLS; do
 		diff <("$t" --help | grep -oE -e '--[a-z][a-z-]*' | sort -u) \
 		     <(sed -n 's/^\.It.*Fl -\([a-z-]*\).*/--\1/p' "$srcdir/man/$t.1" | sort -u)
@@ -78,7 +78,7 @@ load common
 	done
 }
 
-@test "manuals are clean mdoc" {
+@test "manual pages are valid mdoc" {
 	[ -n "$MANDOC" ] || skip "no mandoc"
 	for m in "$srcdir"/man/*.[1-9]; do
 		[ -e "$m" ] || continue
@@ -86,7 +86,7 @@ load common
 	done
 }
 
-@test "manuals are whole in groff, too" {
+@test "groff renders every manual page without a warning" {
 	command -v groff >/dev/null || skip "no groff"
 	for m in "$srcdir"/man/*.[1-9]; do
 		run -0 --separate-stderr groff -mdoc -Tascii "$m"
@@ -100,7 +100,7 @@ options_of() {
 	sed -nE 's/^ +(-., )?--([a-z-]+)(\[?=([A-Za-z|,]+)\]?)?( .*|$)/\2 \4/p' | tr A-Z a-z | sort
 }
 
-@test "what two tools share stands in innet(7), with one argument everywhere" {
+@test "innet(7) lists options that two tools share, with the same argument everywhere" {
 	[ -n "$MANDOC" ] || skip "no mandoc"
 	"$MANDOC" -T ascii "$srcdir/man/innet.7" | sed 's/.\x08//g' |
 		sed -n '/^   Options/,/^   Words/p' | options_of >table
@@ -155,7 +155,7 @@ refused() {
 	cmp -s x.svg was || { echo "$*: x.svg is another"; return 1; }
 }
 
-@test "two files to write that are one are refused, and one that is to be read" {
+@test "tools refuse to write two outputs to one file, or to overwrite an input" {
 	echo 'a long word that only we know' | tee x.svg >was
 	chmod 600 x.svg
 	while IFS='|' read -r tool written reads; do
@@ -176,7 +176,7 @@ refused() {
 	done <<<"$files"
 }
 
-@test "every option that names a file is held to that" {
+@test "the table of the test above has every option that names a file" {
 	for t in $TOOLS; do
 		for o in $("$t" --help | sed -n 's/^  \(-.\), --[a-z-]*=FILE .*/\1/p
 			s/^      \(--[a-z-]*\)=FILE .*/\1/p'); do
@@ -233,7 +233,7 @@ objects() {
 	[ "$(jq -c 'objects' "$1" | wc -l)" -eq "$(wc -l <"$1")" ] && [ -s "$1" ]
 }
 
-@test "--json: an object a line on standard output, also with -q, and none beside it" {
+@test "--json prints an object a line on standard output, also with -q, and nothing else" {
 	with_json
 	for t in "${run[@]}"; do
 		echo "$t"
@@ -245,7 +245,7 @@ objects() {
 	done
 }
 
-@test "--json: on standard error where standard output is a capture or a stream" {
+@test "--json prints on standard error if standard output is a capture or a stream" {
 	with_json
 	for t in "${run[@]}"; do
 		[[ $t == *" -w "* ]] || continue
@@ -261,7 +261,7 @@ objects() {
 	objects err
 }
 
-@test "every tool with --json is held to that" {
+@test "the test of --json covers every tool that has this option" {
 	for t in $TOOLS; do
 		! "$t" --help | grep -q -e --json || grep -q "^$t " <<<"$json"
 	done

@@ -39,7 +39,7 @@ fails() {
 # sum KEY: print the sum of a figure over the workers' summaries
 sum() { tail -qn 1 w[0-9] | jq -s "map(.$1) | add"; }
 
-@test "sums are right at lengths 1, F-1, F, F+1, and of the four models" {
+@test "sums are correct at lengths 1, F-1, F, F+1, and for the four models" {
 	for size in 4B 1460B 1464B 1468B 40020B 157520B 3310000B 6410000B; do
 		job 4 -q
 		together 4 --synthetic $size --check 4 -c 10
@@ -49,7 +49,7 @@ sum() { tail -qn 1 w[0-9] | jq -s "map(.$1) | add"; }
 	done
 }
 
-@test "sums are right for 1 to 8 workers, and in the largest packets" {
+@test "sums are correct for 1 to 8 workers, and in the largest packets" {
 	for n in 1 2 3 5 8; do
 		job $n -q
 		together $n --synthetic 20kB --check $n -c 100
@@ -69,7 +69,7 @@ explained() {
 		.resent + .stale + .mismatched + .halted + .no_memory and .segments > 0'
 }
 
-@test "10,000 iterations of four workers on a bad network, both ways" {
+@test "four workers complete 10,000 iterations with loss, repeats and delay in both directions" {
 	for loss in 0.1%-10000 1%-10000 5%-2000; do
 		bad=loss=${loss%-*},dup=1%,reorder=1%
 		job 4 --impair $bad
@@ -83,14 +83,14 @@ explained() {
 	done
 }
 
-@test "without UDP_SEGMENT and UDP_GRO it is the same" {
+@test "sums are also correct without UDP_SEGMENT and UDP_GRO" {
 	job 3 -q --no-offload
 	together 3 --synthetic 100kB --check 3 -c 50 --no-offload
 	[ "$(sum iterations)" -eq 150 ]
 	finish switch
 }
 
-@test "a worker that never joins: the others say so and end" {
+@test "if a worker never joins, the others report this and end" {
 	job 3 -q
 	works=''
 	work 0 --synthetic 4kB -c 10 --give-up 500ms
@@ -101,7 +101,7 @@ explained() {
 	finish switch
 }
 
-@test "a worker killed amid a vector is named by the others" {
+@test "if a worker is killed while it sends a vector, the others name it" {
 	job 2 -q
 	works=''
 	work 7 --synthetic 1MB
@@ -138,12 +138,12 @@ explained() {
 	finish switch
 }
 
-@test "no switch: named, with what was asked of it" {
+@test "without a switch, the error names its address and the request" {
 	run -1 --separate-stderr innet-worker -q -p iswitch --worker 0 --switch 127.0.0.1:9 --job 5 --synthetic 64B --give-up 300ms
 	[[ $stderr == *"innet-worker: 127.0.0.1:9: job 5: no answer to a Join after 0.3 s; is a switch running there?" ]]
 }
 
-@test "a key: with it all is well, without it or with another nothing is" {
+@test "a worker with the key works, and a worker without it or with another one has no effect" {
 	(umask 077; echo a secret of 16 bytes >key)
 	(umask 077; echo another of 16 bytes >wrong)
 	job 2 -q --key key
@@ -155,7 +155,7 @@ explained() {
 	finish switch
 }
 
-@test "a vector of another length is refused, with the job's" {
+@test "a vector of another length is refused, and the error gives the job's length" {
 	job 2 -q
 	works=''
 	work 0 --synthetic 4kB -w w0.pcap
@@ -165,7 +165,7 @@ explained() {
 	finish switch
 }
 
-@test "a switch of the other mode is named, with the option that suits it" {
+@test "an error names the mode of the switch and the option that suits it" {
 	wrong_mode() {
 		run -1 --separate-stderr innet-worker -q -p iswitch $1 --worker 0 --switch "$switch" --synthetic 4kB
 		[ "$stderr" = "innet-worker: $switch: job 1: refused: the $2; start innet-worker with${1:+out} --async" ]
@@ -192,7 +192,7 @@ explained() {
 	[ "$(tail -1 switch.out | jq '.jobs["1"].counters.leaves')" -eq 1 ]
 }
 
-@test "the capture has all packets: Join, segments, results, Leave" {
+@test "the capture of a worker has all packets: Join, segments, results, Leave" {
 	job 1 -q
 	together 1 --synthetic 1468B -c 3 -w w.pcap
 	finish switch
@@ -239,7 +239,7 @@ child() {
 	E
 }
 
-@test "children get the sums, in order, as sums" {
+@test "children get the sums in order" {
 	job 2 -q
 	child
 	works=''
@@ -257,7 +257,7 @@ child() {
 	finish switch
 }
 
-@test "a child too slow gets every result, partial ones so marked, and its gradients are missed" {
+@test "a slow child gets every result, with partial ones marked, and its late gradients count as missed" {
 	job 2 -q --straggler 5ms
 	child
 	innet-worker --json -p iswitch --switch "$switch" --worker 1 -- python3 child.py 1 10 4 0.2 >w1 3>&- &
@@ -289,7 +289,7 @@ child() {
 	finish switch
 }
 
-@test "with --reduce ordered a training run is the same each time" {
+@test "with --reduce ordered, repeated training runs are the same" {
 	for again in a b; do
 		job 2 -q --reduce ordered
 		works=''
@@ -306,7 +306,7 @@ child() {
 	cmp <(cut -d, -f1-3 a1) <(cut -d, -f1-3 b1)
 }
 
-@test "workers of unlike weights are refused: the job's are others" {
+@test "a worker whose initial weights differ from the job's is refused" {
 	job 2 -q
 	works=''
 	innet-worker -q -p iswitch --switch "$switch" --worker 0 -w w0.pcap -- innet-agent -q --init-seed 1 2>w0 3>&- &

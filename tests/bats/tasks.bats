@@ -15,7 +15,7 @@ task() {
 @test "20 clusters at three rates under both queues, to one plot" { task two-queues; }
 @test "a live capture replayed at double speed, with true ages" { task twice-as-fast; }
 @test "two racks and a core swept, with confidence bands" { task two-racks; }
-@test "an objective refuted, and its schedule run" {
+@test "innet-verify refutes an objective, and the other tools run its schedule" {
 	command -v innet-verify >/dev/null || skip "no innet-verify"
 	task refuted
 }

@@ -41,7 +41,7 @@ rate() {
 # between A B X: check that X is at least A and at most B
 between() { awk -v x="$3" -v a="$1" -v b="$2" 'BEGIN { exit !(x >= a && x <= b) }'; }
 
-@test "without privilege: one clear line and status 1" {
+@test "without privileges: one clear line, status 1" {
 	drop=''
 	[ "$(id -u)" -ne 0 ] || drop='setpriv --reuid=65534 --regid=65534 --clear-groups'
 	for words in 'rack -- true' 'up two-racks --owner 1' list down 'exec w0 true'; do
@@ -52,7 +52,7 @@ between() { awk -v x="$3" -v a="$1" -v b="$2" 'BEGIN { exit !(x >= a && x <= b) 
 	done
 }
 
-@test "misuse: status 2 and a line that quotes it" {
+@test "misuse: status 2, and the error quotes the wrong word" {
 	for words in '' frob 'up ring' 'up rack' 'rack -n' 'rack -n 0 -- true' rack \
 	    'rack --rate fast -- true' 'rack --loss 100% -- true' \
 	    'rack --loss 2 -- true' 'rack --colour 3 -- true' 'exec w0'; do
@@ -62,7 +62,7 @@ between() { awk -v x="$3" -v a="$1" -v b="$2" 'BEGIN { exit !(x >= a && x <= b) 
 	[[ $stderr == *"exec needs a HOST"* ]]
 }
 
-@test "a rack has a switch, a server and its workers, and goes with its command" {
+@test "a rack has a switch, a server and its workers, and is removed when its command ends" {
 	privileged
 	testbed.sh rack -n 3 -- sh -c 'echo $INNET_TESTBED; testbed.sh list' >out
 	id=$(head -n 1 out)
@@ -72,13 +72,13 @@ between() { awk -v x="$3" -v a="$1" -v b="$2" 'BEGIN { exit !(x >= a && x <= b) 
 	gone "$id"
 }
 
-@test "the command's status is the testbed's; its input is the caller's" {
+@test "the testbed exits with the command's status, and the command has the caller's input" {
 	privileged
 	run -3 testbed.sh rack -n 1 -- sh -c 'exit 3'
 	[ "$(echo hello | testbed.sh rack -n 1 -- testbed.sh exec w0 cat)" = hello ]
 }
 
-@test "a link of 50 Mbit/s carries that much, up, down and across" {
+@test "a link of 50 Mbit/s carries that rate up, down and across" {
 	privileged
 	export INNET_TESTBED=$(testbed.sh up rack -n 2 --rate 50mbit --owner $$)
 	for ends in 'w0 switch' 'switch w0' 'w0 w1' 'w1 server'; do
@@ -89,7 +89,7 @@ between() { awk -v x="$3" -v a="$1" -v b="$2" 'BEGIN { exit !(x >= a && x <= b) 
 	testbed.sh down "$INNET_TESTBED"
 }
 
-@test "two racks: links of 50 Mbit/s, a core of 20" {
+@test "two racks have links of 50 Mbit/s and a core of 20" {
 	privileged
 	export INNET_TESTBED=$(testbed.sh up two-racks -n 5 --rate 50mbit \
 		--core-rate 20mbit --owner $$)
@@ -104,7 +104,7 @@ between() { awk -v x="$3" -v a="$1" -v b="$2" 'BEGIN { exit !(x >= a && x <= b) 
 	testbed.sh down "$INNET_TESTBED"
 }
 
-@test "several at once do not meet" {
+@test "several testbeds at once do not affect each other" {
 	privileged
 	a=$(testbed.sh up rack -n 1 --owner $$)
 	b=$(testbed.sh up rack -n 1 --owner $$)
@@ -155,7 +155,7 @@ killed() {
 	unshare -m bash -euc killed 3>&-
 }
 
-@test "two that build for one owner at once get a testbed each" {
+@test "concurrent calls for one owner each create a testbed" {
 	privileged
 	for i in 1 2 3; do
 		testbed.sh up rack -n 1 --owner $$ >id$i 3>&- &
@@ -170,7 +170,7 @@ killed() {
 	gone $$
 }
 
-@test "ip's own words on others that come and go are not ours" {
+@test "error messages of ip about other namespaces are not shown" {
 	privileged
 	mkdir bin
 	printf '#!/bin/sh\necho noise >&2\ncase $1 in netns) exit 1;; esac\n' >bin/ip
@@ -181,7 +181,7 @@ killed() {
 	[ "$stderr" = 'testbed: no testbed 1.999' ]
 }
 
-@test "a failure halfway leaves nothing behind" {
+@test "a failure during setup leaves nothing behind" {
 	privileged
 	mkdir bin
 	printf '#!/bin/sh\nexit 1\n' >bin/tc
@@ -190,7 +190,7 @@ killed() {
 	gone $$
 }
 
-@test "a host or testbed that is not there is named" {
+@test "an error names a missing host or testbed" {
 	privileged
 	export INNET_TESTBED=$(testbed.sh up rack -n 1 --owner $$)
 	run -1 --separate-stderr testbed.sh exec w7 true
@@ -200,7 +200,7 @@ killed() {
 	[ "$stderr" = "testbed: no testbed $$" ]
 }
 
-@test "MPI ranks stand on the workers and sum over the links" {
+@test "MPI ranks run on the workers and sum over the links" {
 	privileged
 	program=$(dirname "$(command -v mkolaf)")/bench/mpi-allreduce
 	[ -x "$program" ] && command -v mpirun || skip 'no Open MPI'
@@ -211,7 +211,7 @@ killed() {
 	jq -e '.ranks == 2 and .median_ms >= 38' out
 }
 
-@test "--loss: a share of the packets is lost each way, and a job repairs them" {
+@test "--loss: this share of the packets is lost in each direction, and a job repairs the losses" {
 	privileged
 	unshare -n sh -c 'ip link add x type veth && tc qdisc add dev x clsact && tc filter add dev x ingress \
 		protocol ip bpf da bytecode "1,6 0 0 2"' 2>why || skip "no filters of packets: $(cat why)"
@@ -234,7 +234,7 @@ killed() {
 	jq -se '(map(.retransmitted) | add) / (map(.segments_sent) | add) | . > 0.03 and . < 0.08' w?.json
 }
 
-@test "--delay: the server is so far away, each way, and what passes stays whole" {
+@test "--delay: packets to and from the server are delayed and arrive complete" {
 	export INNET_TESTBED=$(testbed.sh up two-racks -n 2 --delay 15ms --owner $$)
 	testbed.sh exec server python3 - >got 3>&- <<-'END' &
 	import hashlib, socket
@@ -266,7 +266,7 @@ killed() {
 	[[ $output == "testbed: invalid delay '10': not such as 10ms" ]]
 }
 
-@test "--in-path: the same switch stands at an address or in the path" {
+@test "--in-path: a switch can run in the path or at an address" {
 	privileged
 	unshare -n sh -c 'ip link add br0 type bridge &&
 		innet-switch -q --bridge br0 --listen 127.0.0.1:0 --duration 1ms' 2>why ||

@@ -41,7 +41,7 @@ setup() {
 	[ "$(wc -l <"$srcdir/tests/data/toy/program.h")" -le 100 ]
 }
 
-@test "a new program runs in a trace, with ports, links and impairments" {
+@test "a new program works in a trace, with ports, links and impairments" {
 	once
 	innet-gen -q -c 10 --clusters 1 --workers 1 -w gen.pcap
 	to=$(tcpdump -nr gen.pcap -c 1 2>/dev/null | sed 's/.* > \([0-9.]*\)\.\([0-9]*\): .*/\1:\2/')
@@ -54,7 +54,7 @@ setup() {
 	[ "$stderr" = "innet-switch: --threshold cannot be used with --program toy" ]
 }
 
-@test "it runs live, and innet-ctl knows it; the filter repeats its captures" {
+@test "the program runs live, innet-ctl reads its state, and the filter repeats its captures" {
 	once
 	serve switch innet-switch --json -p toy --write-in in.pcap -w out.pcap
 	python3 - "${switch#*:}" <<-'E'
@@ -79,7 +79,7 @@ setup() {
 	diff <(echoes out.pcap) <(echoes again.pcap)
 }
 
-@test "it runs in the simulator" {
+@test "the program runs in the simulator" {
 	once
 	innet-gen -q -c 10 --clusters 1 --workers 1 -w gen.pcap
 	to=$(tcpdump -nr gen.pcap -c 1 2>/dev/null | sed 's/.* > \([0-9.]*\)\.\([0-9]*\): .*/\1:\2/')

@@ -60,7 +60,7 @@ end_workers() {
 	jq -es 'all(.iterations > 30)' w?.json
 }
 
-@test "three levels, with a key, with tokens, and without: each switch is started again, and sums go on" {
+@test "three levels with a key, with tokens, and without: after a restart of each switch, sums continue" {
 	for keyed in '--key key' '--auth all' ''; do
 		unset root mid1 mid2 rack1 rack2 rack3 rack4
 		workers='' was=0
@@ -85,7 +85,7 @@ end_workers() {
 	done
 }
 
-@test "behind a NAT whose port changes a worker is known again, and three command at once" {
+@test "a worker behind a NAT continues when its port changes, and three clients can send commands at once" {
 	python
 	cat >nat.py <<-'END'
 	import os, select, signal, socket, sys

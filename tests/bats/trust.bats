@@ -31,7 +31,7 @@ ctl() { innet-ctl --key key "$switch" "$@"; }
 
 halted() { ctl members --json | jq .halted; }
 
-@test "a Halt that was overheard does nothing from elsewhere, nor once more" {
+@test "a recorded Halt has no effect from another address, or a second time" {
 	overheard
 	[[ "$(stranger "$switch" again in.pcap 7)" == [1-9]* ]]
 	[ "$(halted)" = false ]
@@ -45,7 +45,7 @@ halted() { ctl members --json | jq .halted; }
 	[ "$(halted)" = false ]
 }
 
-@test "as if from the switch itself, or from the member's own address: nothing" {
+@test "forged source addresses of the switch or of the member itself have no effect" {
 	python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)' 2>/dev/null ||
 		skip "no raw sockets"
 	overheard
@@ -59,7 +59,7 @@ halted() { ctl members --json | jq .halted; }
 	jq -e '.switch | .reflected == 3 and .bad_mac + .challenged + .unproved > 0' r.json
 }
 
-@test "nor after 100,000 strangers, who leave nothing, and beside whom others are let in" {
+@test "with 100,000 strangers, a recorded Halt has no effect, memory does not grow, and clients can join" {
 	beside "-p iswitch -H 1 --key $PWD/key --write-in in.pcap" >out <<-'E'
 		ctl() { innet-ctl --key key $to "$@"; }
 		ctl join --vector 1000 >/dev/null
@@ -98,7 +98,7 @@ halted() { ctl members --json | jq .halted; }
 	jq -e '.switch | .unproved == 2' r.json
 }
 
-@test "two forged Joins and a Halt start nothing between two switches" {
+@test "two forged Joins and a Halt start no packet exchange between two switches" {
 	beside "-p iswitch -H 1" >out <<-'E'
 		innet-switch -q --insecure -p iswitch -H 1 --port-file port2 --listen 10.98.0.2:0 --report r2.json &
 		other=$!
@@ -130,7 +130,7 @@ halted() { ctl members --json | jq .halted; }
 	[[ $output == *"--command-key needs --key"* ]]
 }
 
-@test "a switch that is started again: workers join it again, under the same secret or another" {
+@test "workers join a restarted switch again, with the same secret or with another one" {
 	port=$(python3 -c 'import socket; s = socket.socket(type=socket.SOCK_DGRAM); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	start() {
 		rm -f port
@@ -161,7 +161,7 @@ halted() { ctl members --json | jq .halted; }
 	jq -e '.iterations == 150' w.json
 }
 
-@test "nothing is above itself: --parent and --upstream at one's own address" {
+@test "--parent and --upstream with the own address of a switch are refused" {
 	unshare -rn true 2>/dev/null || skip "no network namespaces here"
 	for at in "127.0.0.1 127.0.0.1" "0.0.0.0 127.0.0.9" "0.0.0.0 10.98.0.1" ":: ::1"; do
 		read -r own above <<<"${at//::1/[::1]}"

@@ -26,27 +26,27 @@ check() {
 	diff want <(dumpolaf out.pcap | cut -d' ' -f1,3,4,6)
 }
 
-@test "V1: append, replace, aggregate, lock" {
+@test "V1 from innet-olaf(7): append, replace, aggregate, lock" {
 	check 'V1 append/replace/aggregate/lock' --rate $SLOW --slots 4
 }
 
-@test "V2: a full queue, and the same in drop-tail" {
+@test "V2: a full queue merges, and a drop-tail queue drops" {
 	check 'V2 full' --rate $SLOW --slots 2
 	check 'V2 FIFO' --queue fifo --rate $SLOW --slots 2
 }
 
-@test "V3: rewards" {
+@test "V3: rewards decide what merges" {
 	check 'V3 reward' --rate $SLOW --slots 4 --reward-threshold 0.25
 }
 
-@test "V4: one locked and one that waits" {
+@test "V4: one update is locked while another waits" {
 	check 'V4 lock then second' --rate $SLOW --slots 4
 }
 
-@test "V5: at a tie the departure comes first" {
+@test "V5: if an arrival and a departure have the same time, the departure is first" {
 	check 'V5 tie departure first' --rate $SLOW --slots 1
 }
 
-@test "V6: ages" {
+@test "V6: ages have the values computed by hand" {
 	check 'V6 AoM' --rate 312000 --slots 4
 }

@@ -23,19 +23,19 @@ infos() {
 	shark "$1" -T fields -e _ws.col.Protocol -e "${2-_ws.col.Info}"
 }
 
-@test "updates, models and weights, field by field; one note for each fault" {
+@test "the dissector shows every field of updates, models and weights, and one note for each fault" {
 	mkolaf <"$data/wireshark/olaf.lines" >in.pcap
 	tree in.pcap >got
 	diff "$data/wireshark/olaf.want" got
 }
 
-@test "segments and control messages, field by field; one note for each fault" {
+@test "the dissector shows every field of segments and control messages, and one note for each fault" {
 	mkiswitch <"$data/wireshark/iswitch.lines" >in.pcap
 	tree in.pcap >got
 	diff "$data/wireshark/iswitch.want" got
 }
 
-@test "jobs, regroup, whose stats, and the last statuses: what innet-ctl asks" {
+@test "the dissector shows what innet-ctl requests: jobs, regroup, stats of a job, the last statuses" {
 	mkiswitch >in.pcap <<-'EOF'
 	1000 10.0.1.1 10.0.1.2 stats 0 1 body=000001
 	2000 10.0.1.1 10.0.1.2 stats 7 2 body=0000
@@ -71,7 +71,7 @@ infos() {
 	[ "$(shark in.pcap -Y _ws.expert -T fields -e frame.number)" = 8 ]
 }
 
-@test "repair: members that support it, Probe, NACK and STATE, and the segments that they lack" {
+@test "the dissector shows repairs: members that support them, Probe, NACK, STATE and the missing segments" {
 	mkiswitch >in.pcap <<-'EOF'
 	1000 10.0.1.1 10.0.1.2 join 1 1 body=0100000000000003000003e8016e0000000500000000 extra=1
 	2000 10.0.1.1 10.0.1.2 join 1 2 body=0100000000000003000003e8016e000000050000000003
@@ -116,7 +116,7 @@ infos() {
 	[ "$(shark in.pcap -Y _ws.expert -T fields -e frame.number)" = 10 ]
 }
 
-@test "captures of the published DLP programs" {
+@test "the dissector reads the captures of the published DLP programs" {
 	infos "$data/dlp-avg_agg_udp_bcast-5w.pcapng" >got
 	[ "$(grep -c '^DLP' got)" -eq "$(wc -l <got)" ]
 	grep -q 'SETUP, step 0' got
@@ -125,14 +125,14 @@ infos() {
 	[ -z "$output" ]
 }
 
-@test "a vector in several packets: where each begins" {
+@test "the dissector shows where each packet of a vector begins" {
 	innet-gen -q --clusters 1 --workers 1 -c 1 --vector ppo -w in.pcap
 	shark in.pcap -T fields -e innet.update.first -e innet.update.floats >got
 	[ "$(wc -l <got)" -gt 1 ]
 	awk '$1 != at { exit 1 } { at += $2 } END { exit at != 10005 }' got
 }
 
-@test "DLP on ports of one's own, and not on others" {
+@test "the dissector reads DLP on configured ports, and not on others" {
 	mkiswitch >in.pcap <<-'EOF'
 	1000 10.0.1.1:4000 10.0.1.2:7000 udp 010100000005000000010000000200000003000000040000000500000006
 	2000 10.0.1.1:4000 10.0.1.2:7001 udp 010100000005000000010000000200000003000000040000000500000006
@@ -142,7 +142,7 @@ infos() {
 	[ "${lines[1]-}" = '' ]
 }
 
-@test "a longer vector of DLP" {
+@test "the dissector reads a longer DLP vector" {
 	innet-gen -q --program dlp --workers 2 -c 1 --vector 366 |
 		innet-switch -q -p dlp -w out.pcap
 	infos out.pcap | sort | uniq -c | sort -rn >got
@@ -152,7 +152,7 @@ infos() {
 	[ -z "$(shark out.pcap -Y _ws.expert)" ]
 }
 
-@test "whatever the bytes, the dissector itself does not fail" {
+@test "the dissector does not fail on random bytes" {
 	python numpy
 	mkolaf <"$data/wireshark/olaf.lines" >olaf.pcap
 	mkiswitch <"$data/wireshark/iswitch.lines" >iswitch.pcap
@@ -182,7 +182,7 @@ infos() {
 	[ "$(shark in.pcap -Y _ws.expert | wc -l)" -gt 100 ]
 }
 
-@test "a state that is handed over: Fetch and Chunk" {
+@test "the dissector shows a state transfer: Fetch and Chunk" {
 	mkiswitch >in.pcap <<-'EOF'
 	1000 10.0.1.1 10.0.1.2 fetch 3 1 body=000200010000000700000005000001000020
 	2000 10.0.1.2 10.0.1.1 chunk 3 2 body=00020001000000040000000500000000000003e800000003a1b2c3d400000000616263
@@ -200,7 +200,7 @@ infos() {
 	EOF
 }
 
-@test "proofs: the counter and proof behind an update, the salt of an Open" {
+@test "the dissector shows proofs: the counter and proof behind an update, the salt of an Open" {
 	(umask 077; head -c 32 /dev/urandom >key)
 	serve ps innet-ps -q --key key -w out.pcap
 	innet-worker -q --key key --switch "$ps" --synthetic 400B --interval 10ms -c 20 -w w.pcap
