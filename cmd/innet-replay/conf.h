@@ -40,17 +40,30 @@ struct tally {
 };
 
 /*
+ * The longest time after the first packet, about 146 years.  It is longer than
+ * the times that a pcap file can hold, so that such a file never contains a
+ * packet that is due at this time.  If it is added to a time of a pcap file,
+ * the result fits into 64 bits.
+ */
+#define CONF_DUE_MAX_NS ((uint64_t)1 << 62)
+
+/*
  * Return the time at which packet k is due, in ns after the first packet, with
  * --pps or --speed.  `deadline_ns` is the time of packet k in the trace, also
- * in ns after the first packet.
+ * in ns after the first packet.  The result is at most CONF_DUE_MAX_NS.
  */
 static inline uint64_t
 conf_due_ns(const struct conf *cf, uint64_t deadline_ns, uint64_t k)
 {
+	double ns;
+
 	if (cf->pps > 0)
 		return (uint64_t)((unsigned __int128)k * 1000000000 / cf->pps);
-	return cf->speed == 1 ? deadline_ns :
-	    (uint64_t)((double)deadline_ns / cf->speed);
+	if (cf->speed == 1)
+		return deadline_ns < CONF_DUE_MAX_NS ? deadline_ns :
+		    CONF_DUE_MAX_NS;
+	ns = (double)deadline_ns / cf->speed;
+	return ns < (double)CONF_DUE_MAX_NS ? (uint64_t)ns : CONF_DUE_MAX_NS;
 }
 
 /* Send the trace, or write it with new timestamps.  Return the exit status. */

@@ -44,6 +44,8 @@ retime_trace(const struct conf *cf, struct trace *t, struct tally *n)
 		if (at >= cf->duration_ns)
 			break;
 		put_packet(cf, &out, &p, t->first_ns + at);
+		if (out.failed != 0)
+			break;
 		n->packets++;
 		n->bytes += p.f.payload_bytes;
 	}

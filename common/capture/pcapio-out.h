@@ -451,7 +451,9 @@ pcapio_close_or_warn(struct pcapio_out *out)
 {
 	if (pcapio_close(out) == 0)
 		return 0;
-	warn("%s: the output is incomplete", pcapio_name(out->path, true));
+	warnx("%s: the output is incomplete: %s", pcapio_name(out->path, true),
+	    errno == EOVERFLOW ? "a pcap file cannot hold times after the "
+	    "year 2106" : strerror(errno));
 	return 1;
 }
 

@@ -176,6 +176,18 @@ told() { jq ".$1" out.json; }
 	[[ ${lines[-1]} == *"cut.pcap: packet 3: "* ]]
 }
 
+@test "innet-replay -w counts only the packets that it wrote before the year 2106" {
+	for later_ns in 5000000000000 4000000000000000000; do
+		printf '%s\n' '9000 1 1 1 1 9 0 4' "$later_ns 1 1 2 1 9 0 4" |
+			mkolaf >in.pcap
+		run -1 --separate-stderr innet-replay -q -r in.pcap -w out.pcap \
+			--speed 0.000001 --json
+		[ "$(dumpolaf out.pcap | wc -l)" -eq 1 ]
+		[ "$(jq .packets <<<"$output")" -eq 1 ]
+		[[ $stderr == *"out.pcap: the output is incomplete: a pcap file cannot hold times after the year 2106"* ]]
+	done
+}
+
 @test "contradictory options, a bad filter or a repeated pipe are misuse, with status 2" {
 	touch in.pcap
 	for bad in '' '--to 127.0.0.1:1 -w x' '--to 127.0.0.1:1 --pps 5 --topspeed' '-w x --topspeed' \

@@ -54,16 +54,19 @@ rewrite(const char *path, const struct conf *cf, uint64_t taken)
 	struct frame f;
 	struct trace t;
 	struct pcapio_in in;
-	uint64_t sound = 0;
+	uint64_t sound = 0, last_ns = 0;
 
 	trace_open(&t, path, &cf->want, cf->loops);
 	retime_trace(cf, &t, &n);
 	trace_close(&t);
 	must(n.packets <= taken, "no more is written than there is");
 	must(pcapio_open(&in, cf->out) == 0, "what is written opens");
-	while (pcapio_next(&in, &p) == 1)
+	while (pcapio_next(&in, &p) == 1) {
+		must(p.stamp_ns >= last_ns, "written times never go back");
+		last_ns = p.stamp_ns;
 		sound += frame_parse(FRAME_ETHERNET, p.data, p.caplen, p.len,
 		    &f) == FRAME_UDP && frame_checksums_ok(p.data, &f);
+	}
 	must(sound == n.packets, "what is written is sound");
 	pcapio_close_in(&in);
 }
@@ -82,7 +85,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 		return 0;
 	cf.want.program = (enum trace_program)(p[0] & 3);
 	cf.loops += p[0] >> 2 & 1;
-	cf.speed = (p[0] & 8) != 0 ? 0.5 : 1;
+	cf.speed = (p[0] & 16) != 0 ? 0.000001 : (p[0] & 8) != 0 ? 0.5 : 1;
 	if (pcapio_open_fd(&in, fuzz_file(p + 1, len - 1), "mem") == -1) {
 		pcapio_close_in(&in);
 		return 0;
