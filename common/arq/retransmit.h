@@ -75,8 +75,11 @@ enum retransmit_flag {
 	RETRANSMIT_IN_FLIGHT = 2,	/* the segment was sent, and has neither
 					 * arrived nor been lost */
 	RETRANSMIT_AGAIN = 4,		/* the segment must be sent again */
-	RETRANSMIT_QUEUED = 8		/* the segment is in the ring `again`,
+	RETRANSMIT_QUEUED = 8,		/* the segment is in the ring `again`,
 					 * with or without RETRANSMIT_AGAIN */
+	RETRANSMIT_TAKEN_BACK = 16	/* ordered: the result of the segment
+					 * was discarded, and the segment must
+					 * be removed from `order` */
 };
 
 struct retransmit_segment {
@@ -147,6 +150,9 @@ struct retransmit {
 					 * had arrived */
 	uint32_t here;			/* number of results that have
 					 * arrived */
+	uint32_t taken_back;		/* number of segments that
+					 * retransmit_remove_taken_back() has to
+					 * remove */
 	uint32_t first;			/* first segment without a result */
 	uint32_t out;			/* number of segments sent that have no
 					 * result */
@@ -280,11 +286,21 @@ static inline void retransmit_duplicate(struct retransmit *m, uint32_t i);
  * Discard the result of segment i if it had arrived before Probe `xid` was
  * sent.  Call this after retransmit_receive(), if the STATE that answers this
  * Probe lacks the segment: the result then belongs to an earlier instance of
- * the job.  In an ordered queue, the caller makes the segment ready again.
- * Returns false if there is no such result.
+ * the job.  Returns false if there is no such result.
+ *
+ * In an ordered queue, the caller calls retransmit_remove_taken_back() after
+ * the last segment of the STATE and before it uses m for anything else.  Later
+ * it makes these segments ready again.
  */
 static inline bool retransmit_take_back(struct retransmit *m, uint32_t i,
     uint32_t xid);
+
+/*
+ * Treat all segments of an ordered queue whose results were just taken back as
+ * if they had never been ready.  Returns the number of entries of `order` that
+ * were examined, which is at most the number of ready segments.
+ */
+static inline uint32_t retransmit_remove_taken_back(struct retransmit *m);
 
 /* Tell whether every segment has its result or is acknowledged. */
 static inline bool retransmit_is_whole(const struct retransmit *m);
@@ -413,7 +429,7 @@ retransmit_start(struct retransmit *m, uint32_t t, uint64_t now_ns)
 	m->iteration = t;
 	m->again_first = m->again_end = m->agains = 0;
 	m->readied = m->next = m->upto = m->skipped = 0;
-	m->here = m->first = m->out = m->flight = 0;
+	m->here = m->first = m->out = m->flight = m->taken_back = 0;
 	m->lost = m->there = m->highest = m->gap_from = 0;
 	if (!m->acks)		/* asynchronous rounds continue */
 		m->last = REPAIR_NONE;
@@ -437,6 +453,7 @@ retransmit_ready_all(struct retransmit *m)
 static inline void
 retransmit_ready_segment(struct retransmit *m, uint32_t i)
 {
+	m->s[i].flags &= (uint8_t)~RETRANSMIT_TAKEN_BACK;
 	if (m->readied < m->segs)
 		m->order[m->readied++] = i;
 }
@@ -807,28 +824,33 @@ retransmit_find_probe(struct retransmit *m, uint32_t xid, uint32_t *number)
 	return NULL;
 }
 
-/* Treat segment i of an ordered queue as if it had never been ready. */
-static inline void
-retransmit_remove_ready(struct retransmit *m, uint32_t i)
+static inline uint32_t
+retransmit_remove_taken_back(struct retransmit *m)
 {
-	struct retransmit_segment *s = &m->s[i];
-	uint32_t k = 0;
+	const uint32_t entries = m->taken_back > 0 ? m->readied : 0;
+	const uint32_t next = m->next;
 
-	while (k < m->readied && m->order[k] != i)
-		k++;
-	if (k == m->readied)
-		return;
-	m->readied--;
-	memmove(&m->order[k], &m->order[k + 1],
-	    (m->readied - k) * sizeof(*m->order));
-	if (k < m->next) {
-		m->next--;
-		m->upto--;
+	m->taken_back = 0;
+	if (entries > 0)
+		m->readied = 0;
+	for (uint32_t k = 0; k < entries; k++) {
+		const uint32_t i = m->order[k];
+		struct retransmit_segment *s = &m->s[i];
+
+		if ((s->flags & RETRANSMIT_TAKEN_BACK) == 0) {
+			m->order[m->readied++] = i;
+			continue;
+		}
+		if (k < next) {
+			m->next--;
+			m->upto--;
+		}
+		m->flight -= (s->flags & RETRANSMIT_IN_FLIGHT) != 0;
+		m->agains -= (s->flags & RETRANSMIT_AGAIN) != 0;
+		*s = (struct retransmit_segment){ .asked = s->asked,
+		    .flags = s->flags & RETRANSMIT_QUEUED };
 	}
-	m->flight -= (s->flags & RETRANSMIT_IN_FLIGHT) != 0;
-	m->agains -= (s->flags & RETRANSMIT_AGAIN) != 0;
-	*s = (struct retransmit_segment){ .asked = s->asked,
-	    .flags = s->flags & RETRANSMIT_QUEUED };
+	return entries;
 }
 
 static inline bool
@@ -844,10 +866,12 @@ retransmit_take_back(struct retransmit *m, uint32_t i, uint32_t xid)
 	s->flags &= (uint8_t)~RETRANSMIT_HERE;
 	m->here--;
 	m->first = i < m->first ? i : m->first;
-	if (m->order != NULL)
-		retransmit_remove_ready(m, i);
-	else
+	if (m->order != NULL) {
+		s->flags |= RETRANSMIT_TAKEN_BACK;
+		m->taken_back++;
+	} else {
 		m->out += s->times > 0;
+	}
 	return true;
 }
 

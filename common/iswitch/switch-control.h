@@ -403,6 +403,7 @@ iswitch_take_back_results(struct iswitch *s, struct iswitch_job *job,
 			job_repeat_segment(core, core->sending, i, now_ns,
 			    iswitch_send_help, &asking);
 	}
+	retransmit_remove_taken_back(core->retransmit);
 }
 
 /*

@@ -445,6 +445,10 @@ def repairs():
         thing(1, 0, state(0, 9, 9, 0, 0, 0, (0,))) + sent)
     put("repair", "rack", start(40, True) + thing(5, 1, bytes(range(40))) +
         sent + thing(1, 0, state(1, 0, 20, 0, 0, 0, (3, 5, 7))) + sent)
+    put("repair", "rack-takes-back", start(40, True) + thing(
+        5, 1, b"".join(i.to_bytes(2, "big") for i in range(12))) + sent +
+        came(3, 5, 20) + thing(0, 7) + thing(1, 0, state(
+            1, 0, 12, 0, 0, 0, (3, 5, 7, 20))) + sent)
     put("repair", "push", start(40, acks=True) + sent + thing(1, 0, state(
         0, 0, 40, 0, 0, 0, (3,))) + sent + thing(1, 0, state(
             0, 0, 41, 0, 0, 0)))

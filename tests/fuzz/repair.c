@@ -120,6 +120,32 @@ send_all(bool part)
 	    retransmit_deadline_ns(&m) > now_ns, "there is time after a Probe");
 }
 
+/* The entries of `order` that a STATE's taken-back results leave. */
+static void
+take_back(const struct repair_state *st)
+{
+	static uint32_t left[12000];
+	const uint32_t readied = m.readied;
+	uint32_t n = 0, back = 0;
+
+	if (st->iteration != m.iteration)
+		return;
+	for (uint32_t i = st->lacks.base; i < m.segs &&
+	    i < st->lacks.base + 8 * st->lacks.bytes; i++)
+		back += repair_lacks(&st->lacks, i) &&
+		    retransmit_take_back(&m, i, c.xid);
+	if (m.order == NULL)
+		return;
+	for (uint32_t k = 0; k < readied; k++) {
+		if ((m.s[m.order[k]].flags & RETRANSMIT_TAKEN_BACK) == 0)
+			left[n++] = m.order[k];
+	}
+	must(retransmit_remove_taken_back(&m) == (back > 0 ? readied : 0),
+	    "one pass at most");
+	must(m.readied == n && memcmp(left, m.order, n * sizeof(*left)) == 0,
+	    "all other segments stay in order");
+}
+
 /* Another iteration; what of it is ready. */
 static void
 turn(unsigned how, const uint8_t *p, size_t len)
@@ -162,8 +188,10 @@ happen(unsigned what, unsigned how, const uint8_t *p, size_t len)
 		send_all((how & 8) != 0);
 		break;
 	case 1:
-		if (repair_is_state(&c) && repair_get_state(&c, &st))
-			retransmit_receive_state(&m, c.xid, &st, now_ns);
+		if (!repair_is_state(&c) || !repair_get_state(&c, &st))
+			break;
+		if (!retransmit_receive_state(&m, c.xid, &st, now_ns))
+			take_back(&st);
 		break;
 	case 2:
 		if (repair_is_help(&c) && repair_get_help(&c, &h))

@@ -3,6 +3,7 @@
  * it requests results.
  */
 #include "common/arq/retransmit.h"
+#include "common/base/rng.h"
 #include "tests/unit/tap.h"
 
 #define MS ((uint64_t)1000000)
@@ -434,6 +435,161 @@ test_order(void)
 	retransmit_free(&m);
 }
 
+/*
+ * The plain rule: remove segment i, whose result was taken back, from an
+ * ordered queue as if it had never been ready.
+ */
+static void
+remove_plainly(struct retransmit *m, uint32_t i)
+{
+	struct retransmit_segment *s = &m->s[i];
+	uint32_t k = 0;
+
+	s->flags &= (uint8_t)~RETRANSMIT_TAKEN_BACK;
+	while (k < m->readied && m->order[k] != i)
+		k++;
+	if (k == m->readied)
+		return;
+	m->readied--;
+	for (uint32_t to = k; to < m->readied; to++)
+		m->order[to] = m->order[to + 1];
+	if (k < m->next) {
+		m->next--;
+		m->upto--;
+	}
+	m->flight -= (s->flags & RETRANSMIT_IN_FLIGHT) != 0;
+	m->agains -= (s->flags & RETRANSMIT_AGAIN) != 0;
+	*s = (struct retransmit_segment){ .asked = s->asked,
+	    .flags = s->flags & RETRANSMIT_QUEUED };
+}
+
+/* Are the two queues equal, apart from stale marks outside `order`? */
+static bool
+are_equal(const struct retransmit *a, const struct retransmit *b)
+{
+	bool good = a->readied == b->readied && a->next == b->next &&
+	    a->upto == b->upto && a->flight == b->flight && a->out == b->out &&
+	    a->agains == b->agains && a->here == b->here &&
+	    a->first == b->first &&
+	    memcmp(a->order, b->order, a->readied * sizeof(*a->order)) == 0;
+
+	for (uint32_t i = 0; i < a->segs; i++) {
+		const struct retransmit_segment *s = &a->s[i], *t = &b->s[i];
+
+		good = good && (s->flags & ~RETRANSMIT_TAKEN_BACK) ==
+		    (t->flags & ~RETRANSMIT_TAKEN_BACK) &&
+		    s->times == t->times && s->serial == t->serial &&
+		    s->asked == t->asked && s->at_ns == t->at_ns;
+	}
+	return good;
+}
+
+/* Copy the queue `from`, with memory of its own. */
+static struct retransmit
+copy_queue(const struct retransmit *from)
+{
+	struct retransmit m = { 0 };
+	struct retransmit_segment *s;
+	uint32_t *again, *order;
+
+	retransmit_init(&m, from->segs, true);
+	s = m.s;
+	again = m.again;
+	order = m.order;
+	m = *from;
+	m.s = memcpy(s, from->s, m.segs * sizeof(*s));
+	m.again = memcpy(again, from->again, m.segs * sizeof(*again));
+	m.order = memcpy(order, from->order, m.segs * sizeof(*order));
+	return m;
+}
+
+/*
+ * Make a queue in which some segments are ready, some of these were sent, some
+ * were lost, and some results have arrived, for segments in `order` and for
+ * others.  Then fill a Probe.
+ */
+static struct retransmit
+make_mixed(struct rng *rng, uint32_t segs)
+{
+	struct retransmit m = { 0 };
+	struct repair_bitmap b = bitmap(rng_u64(rng));
+	struct repair_help h;
+	uint32_t first;
+	bool again;
+
+	retransmit_init(&m, segs, true);
+	retransmit_window(&m, segs, segs);
+	retransmit_start(&m, 1, 0);
+	for (uint32_t k = 0, i = rng_below(rng, segs); k < segs; k++) {
+		if (rng_below(rng, 4) > 0)
+			retransmit_ready_segment(&m, i);
+		i = (i + 7) % segs;	/* 7 does not divide segs */
+	}
+	for (uint64_t k = rng_below(rng, segs); k-- > 0;)
+		retransmit_next_run(&m, 1, &first, &again, 0);
+	retransmit_receive_lacks(&m, &b, m.serial, 0, 0);
+	for (uint32_t i = 0; i < segs - 1; i++) {
+		if (rng_below(rng, 2) == 0)
+			retransmit_take(&m, i, 0);
+	}
+	/* the parent lacks segments whose results have arrived */
+	b = bitmap(rng_u64(rng));
+	retransmit_receive_lacks(&m, &b, m.serial, 0, 0);
+	for (uint64_t k = rng_below(rng, segs); k-- > 0;)
+		retransmit_next_run(&m, 1, &first, &again, 0);
+	retransmit_fill_probe(&m, ++xid, &h, room, 0);
+	return m;
+}
+
+/* Results of an earlier instance of the parent's job are taken back. */
+static void
+test_take_back(void)
+{
+	enum { SEGS = 60 };
+	struct rng rng = rng_seed(38);
+	bool equal = true, bounded = true, ordered = true;
+	uint32_t all = 0;
+
+	for (uint32_t turn = 0; turn < 400; turn++) {
+		struct retransmit m = make_mixed(&rng, SEGS), plain;
+		const uint64_t lacks = rng_u64(&rng);
+		uint32_t *order = m.order, steps, n = 0;
+
+		for (uint32_t i = 0; i < SEGS; i++) {
+			/* a search of the order would end the test */
+			m.order = (uint32_t *)1;
+			if ((lacks >> i & 1) != 0)
+				n += retransmit_take_back(&m, i, xid);
+			m.order = order;
+		}
+		plain = copy_queue(&m);
+		for (uint32_t i = 0; i < SEGS; i++) {
+			if ((m.s[i].flags & RETRANSMIT_TAKEN_BACK) != 0)
+				remove_plainly(&plain, i);
+		}
+		steps = m.readied;
+		bounded = bounded && retransmit_remove_taken_back(&m) ==
+		    (n > 0 ? steps : 0) && retransmit_remove_taken_back(&m) ==
+		    0;
+		equal = equal && are_equal(&m, &plain);
+		for (uint32_t i = 0; i < SEGS; i++) {
+			if ((m.s[i].flags & RETRANSMIT_TAKEN_BACK) == 0)
+				continue;	/* it was never ready */
+			retransmit_ready_segment(&m, i);
+			ordered = ordered && m.s[i].flags == 0 &&
+			    m.order[m.readied - 1] == i;
+		}
+		all += n;
+		retransmit_free(&m);
+		retransmit_free(&plain);
+	}
+	ok(equal && all > 1000, "results that are taken back leave the order "
+	    "as if each were removed alone");
+	ok(bounded, "one pass over the order serves all results of a STATE, "
+	    "and a STATE without such a result costs no pass");
+	ok(ordered, "segments that were never ready become ready");
+}
+
 static void
 test_wraps(void)
 {
@@ -520,6 +676,7 @@ main(void)
 	test_unsent();
 	test_windows();
 	test_order();
+	test_take_back();
 	test_wraps();
 	test_queue();
 	test_acks();
