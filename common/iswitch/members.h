@@ -75,6 +75,7 @@ struct member {
 	uint32_t join_xid;	/* xid of the member's first Join */
 	bool reused;		/* the id belonged to another member before */
 	uint64_t joined_ns;
+	uint64_t confirms_ns;	/* earlier packets do not set `confirmed` */
 	int64_t from;		/* first iteration to which the member may
 				 * contribute */
 	int64_t next;		/* first iteration that the member had not
@@ -113,6 +114,12 @@ struct members {
 
 /* Record that a packet of m has arrived. */
 static inline void member_note_packet(struct member *m, uint64_t now_ns);
+
+/*
+ * Record that m has sent a packet that shows that its process is running, if
+ * the packet does not arrive too early to show that.
+ */
+static inline void member_confirm(struct member *m, uint64_t now_ns);
 
 /* Return how long member m has been silent, in ns. */
 static inline uint64_t member_silent_ns(const struct member *m,
@@ -164,6 +171,12 @@ member_note_packet(struct member *m, uint64_t now_ns)
 {
 	if (now_ns > m->last_packet_ns)
 		m->last_packet_ns = now_ns;
+}
+
+static inline void
+member_confirm(struct member *m, uint64_t now_ns)
+{
+	m->confirmed |= now_ns >= m->confirms_ns;
 }
 
 static inline uint64_t

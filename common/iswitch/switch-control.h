@@ -111,9 +111,10 @@ static inline bool
 iswitch_receive_help(struct iswitch *s, struct iswitch_job *job, uint32_t id,
     const struct control *c, struct control_ack *a, uint64_t now_ns)
 {
+	struct member *m = &job->core.members.m[id];
 	struct repair_help h;
 
-	if (!repair_is_help(c) || job->core.members.m[id].loss_detect == NULL) {
+	if (!repair_is_help(c) || m->loss_detect == NULL) {
 		iswitch_answer_help(s, job, id, a, now_ns);
 		return true;
 	}
@@ -121,6 +122,8 @@ iswitch_receive_help(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 		a->status = CONTROL_BAD_VALUE;
 		return true;
 	}
+	if (control_newer(c->xid, m->join_xid))
+		member_confirm(m, now_ns);
 	iswitch_receive_probe(s, &job->core, id, c->xid, &h);
 	return false;
 }

@@ -121,7 +121,7 @@ iswitch_process_segment(struct iswitch *s, const union addr *from, uint8_t tos,
 	 * member.
 	 */
 	if (j->members.m[ref->member].loss_detect == NULL)
-		j->members.m[ref->member].confirmed = true;
+		member_confirm(&j->members.m[ref->member], now_ns);
 	if (j->halted) {
 		j->n[JOB_SEGMENTS]++;
 		j->n[JOB_HALTED]++;

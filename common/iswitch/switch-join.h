@@ -582,6 +582,13 @@ iswitch_enter_member(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 	m = &core->members.m[id];
 	m->previous_at = was ? m->at : (union addr){ 0 };
 	m->confirmed = false;
+	/*
+	 * If the number changes hands twice within a second, the later process
+	 * may be the one that has ended, and several of its packets may be
+	 * late.
+	 */
+	m->confirms_ns = was && now_ns - m->joined_ns < ISWITCH_OLD_JOIN_NS ?
+	    now_ns + ISWITCH_OLD_JOIN_NS : now_ns;
 	m->joined_ns = now_ns;
 	m->at = *from;
 	m->push = MEMBERS_NO_PUSH;
@@ -910,7 +917,7 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 		    "accepts only workers");
 	} else if (ref != NULL) {
 		id = ref->member;
-		job->core.members.m[id].confirmed = true;
+		member_confirm(&job->core.members.m[id], now_ns);
 		iswitch_note_place(&job->core, &job->core.members.m[id],
 		    &join);
 		/* this may be another process */

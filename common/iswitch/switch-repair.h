@@ -585,7 +585,6 @@ iswitch_receive_probe(struct iswitch *s, struct job *j, uint32_t id,
 	const int64_t probed = t;
 	uint32_t upto = h->upto;
 
-	m->confirmed |= control_newer(xid, m->join_xid);
 	if (!loss_detect_receive_probe(m->loss_detect, xid, h->mark))
 		return;
 	j->n[JOB_PROBES]++;

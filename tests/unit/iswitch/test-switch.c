@@ -141,6 +141,69 @@ test_late_process(void)
 	rigged_close(&rig_plane);
 }
 
+/*
+ * The same after a restart of the switch, which no longer knows the process
+ * that has ended.  Two packets of that process arrive after the Join of the
+ * replacement: a late Join, and a Join or a Probe.
+ */
+static void
+test_two_late_packets(bool join)
+{
+	enum { DEAD = 1001, NEW = 1002 };
+	struct job_conf cf = rig_conf(2);
+	struct control_ack a;
+	struct control_join j = { .type = CONTROL_WORKER, .elements = 8,
+	    .worker = 1, .repairs = true };
+	int again = -1;
+
+	rig_open(&cf, 0);
+	rig_join_as(NEW, j, &a);
+	rig_now += 300000000;
+	rig_join_as(DEAD, j, &a);
+	rig_now += 300000000;
+	if (join)
+		rig_join_as(DEAD, j, &a);
+	else
+		send_probe(DEAD);
+	ok(rig_join_as(NEW, j, &a) == -1, "after two late packets of a process "
+	    "that has ended the replacement has no answer yet (%s)",
+	    join ? "two Joins" : "a Join and a Probe");
+	rig_now += 1000000000;
+	again = rig_join_as(NEW, j, &a);
+	ok(again == CONTROL_DONE, "after a second it has the number again, "
+	    "and is not told that another process has it");
+	rig_now += 1000000000;
+	rig_join_as(NEW, j, &a);
+	ok(rig_join_as(DEAD, j, &a) == CONTROL_TAKEN,
+	    "a Join of a living process keeps the number");
+	rigged_close(&rig_plane);
+}
+
+/* Two living processes with one number: the later one keeps it. */
+static void
+test_two_living(void)
+{
+	enum { FIRST = 1001, SECOND = 1002 };
+	struct job_conf cf = rig_conf(2);
+	struct control_ack a;
+	struct control_join j = { .type = CONTROL_WORKER, .elements = 8,
+	    .worker = 1, .repairs = true };
+
+	rig_open(&cf, 0);
+	rig_join_as(FIRST, j, &a);
+	rig_now += 300000000;
+	rig_join_as(SECOND, j, &a);
+	send_probe(SECOND);
+	ok(rig_join_as(FIRST, j, &a) == -1, "two processes start with one "
+	    "number: a Probe in the first second does not tell which one is "
+	    "living");
+	rig_now += 1100000000;
+	send_probe(SECOND);
+	ok(rig_join_as(FIRST, j, &a) == CONTROL_TAKEN,
+	    "a Probe after a second does");
+	rigged_close(&rig_plane);
+}
+
 /* After a restart of the switch only some members have the last result. */
 static void
 test_admission(void)
@@ -624,6 +687,9 @@ main(void)
 	test_admission();
 	test_furthest();
 	test_late_process();
+	test_two_late_packets(true);
+	test_two_late_packets(false);
+	test_two_living();
 	test_repeated();
 	test_following();
 	test_inherited();
