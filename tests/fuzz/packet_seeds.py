@@ -397,6 +397,43 @@ def switch_captures():
         eth(ip4(payload=a, tos=SEG)), MACS + b"\x08\6" + bytes(28)]))
 
 
+def async_workers():
+    """What an asynchronous worker receives: see tests/fuzz/async.c."""
+    def thing(what, how=0, body=b""):
+        return struct.pack(">BH", what | how << 2, len(body)) + body
+
+    def ack(flags, next_round=0, status=0, text=b""):
+        body = struct.pack(">BBBHHHIHIHB", 8, 1, status, 0, 2, 2, next_round,
+                           10, 95, 10, flags) + text
+        return thing(2, 0, body)
+
+    def result(t, i, n=10, summed=2):
+        return thing(3, 0, struct.pack(
+            ">Q", t << 40 | summed << 24 | i) + struct.pack("<f", 1) * n)
+
+    def round_of(t):
+        return b"".join(result(t, i, 5 if i == 9 else 10) for i in range(10))
+
+    def state(t, mark, seen, flags=0, lacks=b"\0\0"):
+        return thing(2, 0, struct.pack(">BBBQII", 8, 6, 0, t << 40, mark,
+                     seen) + b"\0\0\0" + struct.pack(">BH", flags, 0) + lacks)
+    step, second, burst = thing(0, 3), thing(0, 6), thing(0, 11)
+    put("async", "rounds", b"\0" + ack(12) + step + round_of(0) + step +
+        round_of(1) + step)
+    put("async", "state", b"\0" + ack(12) + step + second + state(
+        0, 0, 4, 0, b"\0\2\6\3") + step + second + state(0, 0, 12) + step)
+    put("async", "lost-round", b"\1" + ack(12) + step + round_of(0) +
+        result(1, 3) + step + result(2, 3) + second * 3)
+    put("async", "server", b"\0" + ack(9) + burst + thing(2, 0, struct.pack(
+        ">BQ", 6, 3)) + step + round_of(0) + second)
+    put("async", "not-open", b"\0" + ack(14) + step * 50 + ack(12) + step)
+    put("async", "refused", b"\0" + ack(8, 976, 4, b"go away") + second)
+    put("async", "other-length", b"\0" + ack(12) + step + result(0, 0, 9) +
+        result(0, 99) + result(5, 9, 10) + second)
+    put("async", "not-a-member", b"\0" + ack(12) + step + thing(
+        2, 0, struct.pack(">BBB", 8, 0, 3)) + second + ack(12, 1) + step)
+
+
 def repairs():
     """What happens to a member and a switch: see tests/fuzz/repair.c."""
     def start(segs, ordered=False, acks=False):
@@ -600,4 +637,5 @@ def packets():
     switch_captures()
     control_sessions()
     repairs()
+    async_workers()
     iterations()
