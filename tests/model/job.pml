@@ -91,8 +91,7 @@ inline arrive(p, k, a, b, c)
 	:: k == GONE && MINE -> receive_gone(u, a, b)
 	:: k == HELP && MINE -> receive_help(u, a, b)
 	:: k == CHUNK && MINE -> receive_chunk(u, a)
-	:: k == CHALLENGE && MINE -> wk[u].cookie = a;
-		if :: wk[u].open -> put_join(u) :: else fi
+	:: k == CHALLENGE && MINE -> receive_challenge(u, a)
 	:: k == ASK && wk[0].joined -> send_up(0, GIVE, wk[0].at, 0, 0)
 	:: else
 	fi
@@ -102,8 +101,10 @@ inline arrive(p, k, a, b, c)
 inline pass_second()
 {
 	mem[0].young = false; mem[1].young = false;
+	mem[0].doubted = false; mem[1].doubted = false;
 #ifdef RACK
 	mem[2].young = false; mem[3].young = false;
+	mem[2].doubted = false; mem[3].doubted = false;
 #endif
 	do
 	:: wk[1].port == 2 && late ?? [1, _, _, _, _] ->

@@ -12,7 +12,7 @@
 #else
 #define PORTS	3	/* of worker 0, of worker 1, of its replacement */
 #endif
-#define QUEUE	8	/* packets in one channel, at most */
+#define QUEUE	12	/* packets in one channel, at most */
 
 /* Kinds of packets; a, b and c are the fields. */
 #define JOIN	1	/* up: iteration, again + 2 cookie, xid */

@@ -26,6 +26,7 @@ typedef Slot {
 };
 typedef Member {
 	bool present, confirmed, young;
+	bool doubted;		/* it replaced a member that was young */
 	byte port, before;	/* before: port of the last holder + 1 */
 	byte from, gives;	/* may add from; can give again from */
 	byte xid		/* of the Join that let it in */
@@ -88,6 +89,7 @@ inline release()	/* the job has no member any more */
 inline remove(k)
 {
 	M(k).present = false; M(k).confirmed = false; M(k).young = false;
+	M(k).doubted = false;
 	M(k).port = 0; M(k).before = 0; M(k).from = 0; M(k).gives = 0;
 	M(k).xid = 0;
 	if
@@ -204,11 +206,17 @@ inline enter(p)
 {
 	M(w).before = (M(w).present -> M(w).port + 1 : 0);
 	M(w).from = (M(w).present -> M(w).from : J.start);
+	M(w).doubted = M(w).present && M(w).young;
 	M(w).present = true; M(w).confirmed = false; M(w).young = lives > 0;
 	M(w).port = p
 }
 
+#ifdef CONFIRM_AT_ONCE
 #define confirm()	M(w).confirmed = lives > 0
+#else
+#define confirm()	M(w).confirmed = M(w).confirmed || \
+	    (lives > 0 && !(M(w).doubted && M(w).young))
+#endif
 
 inline receive_join(p, truth, again, id)
 {
@@ -354,6 +362,12 @@ inline receive_push(p, truth, index)
 	    !(SAME(n) && (SLOT(n).is != FILLING || (SLOT(n).givers >> w & 1))) && \
 	    (SAME(n) || span == 2 || MAY_BEGIN(t, i)))
 
+#ifdef WAIT_BEFORE_START
+#define IS_GONE(n, t)	NEWER(n)
+#else
+#define IS_GONE(n, t)	((t) < J.start || NEWER(n))
+#endif
+
 inline resend(p, lacks)
 {
 	i = 0;
@@ -363,7 +377,7 @@ inline resend(p, lacks)
 		if
 		:: (lacks >> i & 1) && KEPT(n) ->
 			send_down(p, RESULT, SLOT(n).what, i, 3)
-		:: (lacks >> i & 1) && NEWER(n) ->
+		:: (lacks >> i & 1) && !KEPT(n) && IS_GONE(n, t) ->
 			send_down(p, GONE, t % MOD, i, 0)
 		:: else
 		fi;

@@ -124,6 +124,11 @@ inline enter_job(u, inst, wire)
 	wk[u].from = wire; turn(u); pump(u)
 }
 
+#ifdef IGNORE_INSTANCE
+#define STAYS(u, st)	wk[u].joined
+#else
+#define STAYS(u, st)	(wk[u].joined && (st) >> 2 == wk[u].instance)
+#endif
 #ifdef STALE_PROMISE
 #define PROMISE_HOLDS(u)	true
 #else
@@ -137,15 +142,13 @@ inline receive_ack(u, st, wire, id)
 	:: else ->
 		wk[u].open = false;
 		if
-		:: (st & 3) == OK && wk[u].joined &&
-		   (st >> 2) == wk[u].instance ->
+		:: (st & 3) == OK && STAYS(u, st) ->
 			if
 			:: BEFORE(wire, wk[u].from) -> wk[u].from = wire
 			:: else
 			fi;
 			pump(u)
-		:: (st & 3) == OK && !(wk[u].joined &&
-		   (st >> 2) == wk[u].instance) ->
+		:: (st & 3) == OK && !STAYS(u, st) ->
 			if
 			:: PROMISE_HOLDS(u) -> enter_job(u, st >> 2, wire)
 			:: else -> rejoin(u)
@@ -186,7 +189,10 @@ inline receive_state(u, wire, lacks, id)
 #else
 		lk = lacks & 3;
 #endif
-#ifndef KEEP_LATE_RESULT
+#ifdef KEEP_LATE_RESULT
+#elif defined(TAKE_BACK_LATER)
+		wk[u].now = wk[u].now & (3 ^ (lacks & 3));
+#else
 		/* what it had before the Probe is of an earlier instance */
 		wk[u].now = wk[u].now & (3 ^ (lacks >> 2));
 #endif
@@ -220,6 +226,19 @@ inline receive_gone(u, wire, index)
 			rejoin(u)
 		:: else -> begin_fetch(u)
 		fi
+	fi
+}
+
+inline receive_challenge(u, cookie0)
+{
+	wk[u].cookie = cookie0;
+	if
+	:: wk[u].open -> put_join(u)
+#ifdef BELIEVE_CHALLENGE
+	:: !wk[u].open && wk[u].joined ->	/* as if it were forgotten */
+		wk[u].joined = false; begin_join(u)
+#endif
+	:: else
 	fi
 }
 
