@@ -44,26 +44,24 @@ clear_eventfd(int fd)
 }
 
 /*
- * If another worker requests our weights, offer them once all weights are of
- * the same round.
+ * If another worker requests our weights, offer a copy once all segments of the
+ * copy are of the same round.
  */
 static void
 offer_weights(struct weight_thread *l, uint64_t now_ns)
 {
-	const struct async_weights *a = &l->w.weights;
-	const size_t bytes = 4 * (size_t)a->elements;
+	struct async_weights *a = &l->w.weights;
+	int64_t round;
 	uint8_t *copy;
 
 	state_sender_drop_unused(&l->transfer.sender, now_ns);
-	if (!l->transfer.sender.wanted || !async_weights_is_uniform(a) ||
-	    a->proving)
+	if (!l->transfer.sender.wanted)
 		return;
-	copy = malloc(bytes);
+	copy = async_weights_take_copy(a, &round);
 	if (copy == NULL)
 		return;			/* the other worker asks again */
-	memcpy(copy, a->w, bytes);
-	state_transfer_set_snapshot(
-	    &l->transfer, copy, (uint32_t)bytes, (uint64_t)a->t_s, now_ns);
+	state_transfer_set_snapshot(&l->transfer, copy, 4 * a->elements,
+	    (uint64_t)round, now_ns);
 	control_send_transfer(&l->transfer, &l->control, &l->w.in, now_ns);
 }
 

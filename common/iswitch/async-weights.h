@@ -143,6 +143,12 @@ struct async_weights {
 	bool waits;			/* results are outstanding */
 	uint64_t waits_ns;		/* time when the worker began to wait
 					 * for results */
+	uint8_t *copy;			/* owned; the weights before copy_round,
+					 * for another worker; NULL: no copy is
+					 * being made */
+	int64_t copy_round;
+	uint32_t copied;		/* number of segments in the copy */
+
 	uint64_t n[ASYNC_WEIGHTS_VERDICTS];
 	uint64_t applied;		/* number of results applied, including
 					 * early results */
@@ -225,6 +231,16 @@ static inline uint32_t async_weights_weights_crc(const struct async_weights *a);
 static inline bool async_weights_crc(const struct async_weights *a,
     int64_t round, uint32_t *crc);
 
+/*
+ * Return a copy of the weights for another worker, or NULL if there is none
+ * yet.  In that case call this function again after results have been applied.
+ * All weights of the copy are those before *round.  Each segment is copied when
+ * it reaches that round, because the segments of a job may never be at the same
+ * round at the same time.  The caller frees the copy.
+ */
+static inline uint8_t *async_weights_take_copy(struct async_weights *a,
+    int64_t *round);
+
 /* Return the number that `round` has on the wire. */
 static inline uint32_t async_weights_wire(int64_t round);
 
@@ -256,6 +272,7 @@ async_weights_free(struct async_weights *a)
 	}
 	free(a->seg);
 	free(a->queue);
+	free(a->copy);
 	free(a->w);
 	*a = (struct async_weights){ 0 };
 }
@@ -397,6 +414,41 @@ async_weights_advance(struct async_weights *a)
 	}
 }
 
+/* Copy segment i for another worker if it has reached the round of the copy. */
+static inline void
+async_weights_copy_segment(struct async_weights *a, uint32_t i)
+{
+	const size_t at = 4 * (size_t)i * a->floats;
+
+	if (a->copy == NULL || a->seg[i].next != a->copy_round)
+		return;
+	memcpy(a->copy + at, a->w + at,
+	    4 * (size_t)seg_floats_at(a->elements, a->floats, i));
+	a->copied++;
+}
+
+static inline uint8_t *
+async_weights_take_copy(struct async_weights *a, int64_t *round)
+{
+	uint8_t *copy;
+
+	if (a->proving || a->segs == 0)
+		return NULL;
+	if (a->copy == NULL) {
+		a->copy = malloc(4 * (size_t)a->elements);
+		a->copy_round = a->most;
+		a->copied = 0;
+		for (uint32_t i = 0; i < a->segs; i++)
+			async_weights_copy_segment(a, i);
+	}
+	if (a->copied < a->segs)
+		return NULL;
+	copy = a->copy;
+	a->copy = NULL;
+	*round = a->copy_round;
+	return copy;
+}
+
 /* Apply the next round to segment i. */
 static inline void
 async_weights_apply(struct async_weights *a, uint32_t i, const uint8_t *vec,
@@ -422,6 +474,7 @@ async_weights_apply(struct async_weights *a, uint32_t i, const uint8_t *vec,
 	a->got[k]++;
 	if (++s->next > a->most)
 		a->most = s->next;
+	async_weights_copy_segment(a, i);
 	async_weights_note_known(a, s, s->next);
 	async_weights_advance(a);
 }

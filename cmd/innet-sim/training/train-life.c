@@ -78,23 +78,17 @@ get_membership(struct train_worker *w)
 	return w->t->cf->mode == TRAINING_ASYNC ? &w->a.m.in : &w->l.in;
 }
 
-/*
- * Offer the weights of an asynchronous worker if all weights are from the same
- * round.
- */
+/* Offer a copy of the weights of an asynchronous worker, if it is complete. */
 static void
 give_weights(struct sim *s, struct train_worker *w)
 {
-	const struct async_weights *a = &w->a.m.weights;
-	const uint32_t bytes = 4 * a->elements;
-	uint8_t *body;
+	struct async_weights *a = &w->a.m.weights;
+	int64_t round;
+	uint8_t *body = async_weights_take_copy(a, &round);
 
-	if (!async_weights_is_uniform(a) || a->proving)
-		return;
-	body = sim_alloc(bytes, 1, "states");
-	memcpy(body, a->w, bytes);
-	state_transfer_set_snapshot(&w->life.transfer, body, bytes,
-	    (uint64_t)a->t_s, s->now_ns);
+	if (body != NULL)
+		state_transfer_set_snapshot(&w->life.transfer, body,
+		    4 * a->elements, (uint64_t)round, s->now_ns);
 }
 
 /* Offer the state of worker w to the worker that requested it. */

@@ -420,6 +420,68 @@ late(void)
 	free(n);
 }
 
+/* Apply the next round to segment i of two workers that get the same sums. */
+static void
+apply_next(struct async_weights *a, uint32_t i, int64_t round)
+{
+	uint8_t vec[4 * FLOATS];
+	struct seg g = { .iteration = (uint32_t)round, .index = i,
+	    .contributions = 2, .vec = vec,
+	    .n = (uint16_t)seg_floats_at(ELEMENTS, FLOATS, i) };
+
+	for (uint32_t k = 0; k < g.n; k++)
+		vec_set(vec, k, (float)(round + 1) * (float)(i + k + 1));
+	async_weights_receive_result(a, &g, 0);
+}
+
+/*
+ * A restarted rack loses a part of a push, so the first segments of the job are
+ * a round ahead of the others, for ever.  A worker can nevertheless send its
+ * weights to another worker.
+ */
+static void
+copies_uneven_weights(void)
+{
+	const uint8_t zeros[4 * ELEMENTS] = { 0 };
+	struct async_weights a, b;
+	uint8_t *copy = NULL;
+	int64_t round = -1;
+	bool uniform = false;
+
+	async_weights_init(&a, ELEMENTS, zeros, 0.01f, 0);
+	async_weights_init(&b, ELEMENTS, zeros, 0.01f, 0);
+	async_weights_set_segments(&a, FLOATS);
+	async_weights_set_segments(&b, FLOATS);
+	apply_next(&a, 0, 0);
+	for (int64_t t = 0; t < 5 && copy == NULL; t++) {
+		for (uint32_t k = 0; k < SEGS && copy == NULL; k++) {
+			apply_next(&a, k, k == 0 ? t + 1 : t);
+			uniform |= async_weights_is_uniform(&a);
+			copy = async_weights_take_copy(&a, &round);
+		}
+	}
+	for (int64_t t = 0; t < round; t++) {
+		for (uint32_t k = 0; k < SEGS; k++)
+			apply_next(&b, k, t);
+	}
+	ok(copy != NULL && !uniform && round == a.t_s && round == a.most - 1,
+	    "a worker whose segments are never even makes a copy");
+	ok(copy != NULL && memcmp(copy, b.w, 4 * ELEMENTS) == 0,
+	    "the copy has the weights of one round, bit for bit");
+	free(copy);
+	copy = async_weights_take_copy(&b, &round);
+	ok(copy != NULL && round == b.t_s &&
+	    memcmp(copy, b.w, 4 * ELEMENTS) == 0,
+	    "a worker whose segments are even makes a copy at once");
+	free(copy);
+	b.proving = true;
+	ok(async_weights_take_copy(&b, &round) == NULL,
+	    "a worker that checks its job makes no copy");
+	async_weights_take_copy(&a, &round);	/* freed with a */
+	async_weights_free(&a);
+	async_weights_free(&b);
+}
+
 int
 main(void)
 {
@@ -432,6 +494,7 @@ main(void)
 	wraps();
 	rejoins();
 	late();
+	copies_uneven_weights();
 	ok(async_weights_staleness(7, 4) == 3 &&
 		async_weights_staleness(4, 4) == 0 &&
 		async_weights_staleness(4, 5) == 0,
