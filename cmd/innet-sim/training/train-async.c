@@ -24,6 +24,10 @@
 
 /* Shortest time to compute a gradient after the last iteration. */
 #define SLOW_NS 20000000u
+enum {
+	SLOWER = 16	/* in a random training, this time grows to this
+			 * fraction of the time since that iteration */
+};
 
 /* Open the machine of worker w with the weights before round `first`. */
 static void
@@ -50,14 +54,31 @@ train_async_open(struct train_worker *w, const struct membership_conf *in)
 	free(zeros);
 }
 
+/*
+ * Return the shortest time in which worker w computes a gradient.  A worker
+ * that has finished only helps the others, and they may need minutes to fetch a
+ * state over links that lose much.  In a random training it becomes slower and
+ * slower, so that its packets do not look like a storm.
+ */
+static uint64_t
+get_least_ns(const struct sim *s, const struct train_worker *w)
+{
+	const uint64_t since_ns = s->now_ns - w->t->end_ns;
+
+	if (!w->a.finished)
+		return 0;
+	return w->t->ledger != NULL && since_ns / SLOWER > SLOW_NS ?
+	    since_ns / SLOWER : SLOW_NS;
+}
+
 /* Let LGC compute a gradient from the current weights. */
 static void
 start_computing(struct sim *s, struct train_worker *w)
 {
+	const uint64_t least_ns = get_least_ns(s, w);
 	uint64_t ns = train_compute_ns(w);
 
-	if (w->a.finished && ns < SLOW_NS)
-		ns = SLOW_NS;
+	ns = ns > least_ns ? ns : least_ns;
 	w->a.t_w = w->a.shown;
 	durations_add(&w->t->compute, ns);
 	w->phase = TRAIN_COMPUTES;

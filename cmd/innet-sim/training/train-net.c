@@ -40,17 +40,34 @@ keep_long(struct training *t, uint8_t *to, const uint8_t *p, uint32_t len)
 	memcpy(to, &m->number, sizeof(m->number));
 }
 
+/* Return the place of a long message, and set *number to its number. */
+static const struct train_long *
+find_long(const struct sim *s, const struct sim_datagram *d, uint32_t *number)
+{
+	const struct training *t = train_get(s, d->from);
+
+	memcpy(number, d->p, sizeof(*number));
+	return &t->longs[*number % TRAIN_LONGS];
+}
+
+bool
+train_is_overwritten(const struct sim *s, const struct sim_datagram *d)
+{
+	uint32_t number;
+
+	return d->len > sizeof(d->p) &&
+	    find_long(s, d, &number)->number != number;
+}
+
 const uint8_t *
 train_bytes(const struct sim *s, const struct sim_datagram *d)
 {
-	const struct training *t = train_get(s, d->from);
 	const struct train_long *m;
 	uint32_t number;
 
 	if (d->len <= sizeof(d->p))
 		return d->p;
-	memcpy(&number, d->p, sizeof(number));
-	m = &t->longs[number % TRAIN_LONGS];
+	m = find_long(s, d, &number);
 	if (m->number != number)
 		errx(1, "%s: there are more than %d long messages in flight",
 		    d->from->name, TRAIN_LONGS);

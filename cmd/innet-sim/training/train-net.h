@@ -27,6 +27,12 @@ struct sim_packet train_packet(struct training *t, uint8_t tos,
  */
 const uint8_t *train_bytes(const struct sim *s, const struct sim_datagram *d);
 
+/*
+ * Have so many long messages been sent since this datagram that its bytes are
+ * no longer kept?  This happens to a worker that was paused for long.
+ */
+bool train_is_overwritten(const struct sim *s, const struct sim_datagram *d);
+
 /* Return the training that a node belongs to. */
 struct training *train_get(const struct sim *s, const struct sim_node *n);
 

@@ -291,6 +291,10 @@ receive_packet(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 		train_count_loss(s, p, SIM_LOST_DOWN);
 		return;
 	}
+	if (train_is_overwritten(s, &p->dg)) {	/* its socket was full */
+		train_count_loss(s, p, SIM_LOST_QUEUE);
+		return;
+	}
 	t->n[TRAIN_CAME]++;
 	if ((by->port != TRAIN_INSIDE && t->cf->packet_ns > 0) ||
 	    w->paused_ns > s->now_ns) {
