@@ -302,6 +302,25 @@ iswitch_forget_silent(struct iswitch *s, struct iswitch_job *job,
 	}
 }
 
+/*
+ * Open an asynchronous job that lacks only workers that fetch a state.  If a
+ * restarted rack stayed closed until they have joined, its members could send
+ * no push.  But the sender may need a push to complete the state.
+ */
+static inline void
+iswitch_open_for_receivers(struct iswitch_job *job)
+{
+	struct job *j = &job->core;
+	uint32_t n = j->members.present;
+
+	if (j->open || !j->cf->async || j->parent_closed || j->h == 0 || n == 0)
+		return;
+	for (uint32_t k = 0; k < ISWITCH_RECEIVERS; k++)
+		n += job->receiver[k].used && !job->receiver[k].is_parent;
+	if (n >= j->h)
+		j->open = j->notify = true;
+}
+
 static inline enum control_status
 iswitch_receive_fetch(struct iswitch *s, struct iswitch_job *job,
     const union addr *at, const struct control *c, uint64_t now_ns)
@@ -318,6 +337,7 @@ iswitch_receive_fetch(struct iswitch *s, struct iswitch_job *job,
 	if (a == NULL)
 		return CONTROL_NO_ROOM;
 	a->last_fetch_ns = now_ns;
+	iswitch_open_for_receivers(job);
 	if (at != NULL)
 		iswitch_permit_fetch(job, at, now_ns);
 	id = iswitch_next_sender(job, a, f.worker, s->cf.job.child);

@@ -448,6 +448,37 @@ test_async_rack(void)
 	rigged_close(&rig_plane);
 }
 
+/*
+ * Seed 4110003012: two racks were restarted.  Each has one member, whose
+ * segments are not even, and one worker that fetches the state of this member.
+ */
+static void
+test_async_opens(void)
+{
+	struct control_join j = first;
+	struct control_ack a;
+	bool closed;
+
+	j.next = 6;
+	restart_async_rack(&j);
+	j.next = 5;
+	closed = rig_join_as(1001, j, &a) == CONTROL_REFUSED && a.closed &&
+	    !rig.job[0]->core.open;
+	ok(closed && fetch_state() == POST_ONE && rig.job[0]->core.open &&
+	    rig.job[0]->core.members.present == 1,
+	    "a rack opens if it lacks only workers that fetch a state");
+	rigged_close(&rig_plane);
+	j = first;
+	j.next = 6;
+	restart_async_rack(&j);
+	j.next = 5;
+	rig_join_as(1001, j, &a);
+	rig.job[0]->core.parent_closed = true;
+	ok(fetch_state() == POST_ONE && !rig.job[0]->core.open,
+	    "it stays closed with the job of its parent");
+	rigged_close(&rig_plane);
+}
+
 /* A rack that was restarted follows its parent at once. */
 static void
 test_async_next(void)
@@ -550,6 +581,7 @@ main(void)
 	test_rack_goes_back();
 	test_behind_parent();
 	test_async_rack();
+	test_async_opens();
 	test_async_next();
 	test_same_port(3);
 	test_same_port(0);
