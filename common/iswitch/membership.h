@@ -405,6 +405,10 @@ membership_receive_doubtful(struct membership *m, enum channel_client_news news,
 			m->join_ns = now_ns;
 		else if (m->leaving && m->leaves > 0)
 			m->leave_ns = now_ns;
+		else if (m->joined && !m->leaving)
+			membership_join(m, now_ns);	/* the tags depend on
+							 * the cookie of the
+							 * last Join */
 		break;
 	case CHANNEL_CLIENT_HINT:
 		if (membership_awaits_ack(m, c))

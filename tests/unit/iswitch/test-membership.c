@@ -356,6 +356,42 @@ doubts(void)
 	    "who was challenged for it is let in anew");
 }
 
+/*
+ * Seed 8800026244 (--auth all): the switch executed two Joins of a member.
+ * They had the cookies of two challenges, and the one with the newer cookie was
+ * late.  The next Probe had the older cookie, and was challenged again.
+ */
+static void
+test_challenged_member(void)
+{
+	struct channel_client ch = { 0 };
+	struct membership_conf cf = worker;
+	struct control_ack a = in;
+	struct control c = { .action = CONTROL_ACK };
+	struct membership m;
+	bool joins;
+
+	cf.channel = &ch;
+	cf.tagged = a.tagged = true;
+	m = make_member(&cf);
+	write_message(&m, 1);
+	memset(ch.cookie, 1, sizeof(ch.cookie));
+	receive_ack(&m, 3, m.join_xid, a, 2);
+	memset(ch.cookie, 2, sizeof(ch.cookie));
+	membership_receive_doubtful(&m, CHANNEL_CLIENT_CHALLENGED, &c, 3);
+	joins = write_message(&m, 3) == CONTROL_JOIN && m.joined;
+	receive_ack(&m, 3, m.join_xid, a, 4);
+	ok(joins && m.joined && memcmp(m.tags.cookie, ch.cookie,
+	    TAG_COOKIE_BYTES) == 0,
+	    "a member that is challenged joins again, and tags its data with "
+	    "the new cookie");
+	membership_leave(&m, 5);
+	write_message(&m, 5);
+	membership_receive_doubtful(&m, CHANNEL_CLIENT_CHALLENGED, &c, 6);
+	ok(write_message(&m, 6) == CONTROL_LEAVE,
+	    "a member that leaves sends its Leave again");
+}
+
 int
 main(void)
 {
@@ -367,6 +403,7 @@ main(void)
 	test_halt();
 	test_loss();
 	test_switch();
+	test_challenged_member();
 	ok(foretold, "a Join is foretold, to who computes where it stands");
 	return tap_end();
 }
