@@ -30,7 +30,7 @@ enum { SETS_MAX = 256 };
 enum {
 	O_SEED = OPT_LONG, O_RUNS, O_JSON, O_CSV, O_BY, O_SET, O_DURATION,
 	O_JOBS, O_LIST_KEYS, O_CHAOS, O_TOTAL, O_COLUMNS, O_AUTH,
-	O_SHARD, O_PARTS, O_JOIN, O_KILL_RACKS
+	O_SHARD, O_PARTS, O_JOIN, O_KILL_RACKS, O_SEVERE
 };
 
 static const struct opt opts[] = {
@@ -60,6 +60,8 @@ static const struct opt opts[] = {
 	    "with --chaos: packets to authenticate: none, control or all" },
 	{ O_KILL_RACKS, "kill-racks", NULL,
 	    "with --chaos: restart racks of asynchronous training runs" },
+	{ O_SEVERE, "severe", NULL,
+	    "with --chaos: more losses, and several faults at a time" },
 	{ O_JSON, "json", NULL, "print a JSON object for each row" },
 	{ O_CSV, "csv", NULL, "print comma-separated values" },
 	{ O_TOTAL, "total", NULL, "print only the row for all clusters" },
@@ -92,7 +94,7 @@ struct options {
 	const char *join;	/* folder of the parts to join, or NULL */
 	const char *chaos;		/* first seed of --chaos, or NULL */
 	enum tag_auth auth;	/* authentication in the trainings of --chaos */
-	bool kills_racks;
+	bool kills_racks, severe;
 	char *set[SETS_MAX];		/* settings "PATH=VALUE" */
 	size_t sets;
 	uint64_t jobs;
@@ -136,10 +138,12 @@ check_options(const struct options *options)
 	    (sets || options->csv || options->view.total ||
 		options->columns != NULL || options->join != NULL))
 		errx(2, "--chaos generates its own scenarios and can be used "
-		    "only with --runs, --auth, --kill-racks, --jobs, --json, "
-		    "-q and -v");
+		    "only with --runs, --auth, --kill-racks, --severe, "
+		    "--jobs, --json, -q and -v");
 	if (options->chaos == NULL && options->kills_racks)
 		errx(2, "--kill-racks needs --chaos");
+	if (options->chaos == NULL && options->severe)
+		errx(2, "--severe needs --chaos");
 	if (options->chaos == NULL && options->auth != TAG_AUTH_NONE)
 		errx(2, "--auth needs --chaos; in a scenario, give each "
 		    "training the key 'auth'");
@@ -210,6 +214,7 @@ parse_options(int argc, char *argv[])
 			    &options.auth));
 			break;
 		case O_KILL_RACKS: options.kills_racks = true; break;
+		case O_SEVERE: options.severe = true; break;
 		case O_JSON: options.json = true; break;
 		case O_CSV: options.csv = true; break;
 		case O_TOTAL: options.view.total = true; break;
@@ -457,6 +462,7 @@ run_chaos(const struct options *options)
 	    .jobs = options->jobs,
 	    .auth = options->auth,
 	    .kills_racks = options->kills_racks,
+	    .severe = options->severe,
 	    .json = options->json,
 	    .quiet = options->quiet,
 	    .verbose = options->verbose,

@@ -36,6 +36,23 @@ setup() {
 	[[ "$output" = *"--kill-racks needs --chaos"* ]]
 }
 
+@test "severe faults: several at a time, and workers of asynchronous jobs die" {
+	for auth in none all; do
+		run -0 --separate-stderr timeout 300 innet-sim --json --chaos 1 --runs 60 --severe --auth $auth
+		[ -z "$stderr" ]
+		jq -e '.runs == 60 and .findings == 0 and .kills > 5 and .deaths > 5' <<<"$output"
+		run -0 --separate-stderr timeout 300 innet-sim --json --chaos 1 --runs 60 --severe --kill-racks --auth $auth
+		[ -z "$stderr" ]
+		jq -e '.runs == 60 and .findings == 0 and .kills > 20 and .deaths > 5' <<<"$output"
+	done
+	# many faults begin at the same time
+	innet-sim -qv --chaos 1 --runs 60 --severe --jobs 1 >drawn
+	jq -se 'map(.faults | length > 1) | all' drawn
+	jq -se 'map(select((.faults | map(.from) | unique | length) < (.faults | length))) | length > 20' drawn
+	run -2 innet-sim --severe x.json
+	[[ "$output" = *"--severe needs --chaos"* ]]
+}
+
 @test "faults that --chaos once found remain fixed" {
 	# Faults found so far: a Probe that the next push overtook; a state
 	# transfer from a worker with an old state; workers that join a
@@ -66,6 +83,19 @@ setup() {
 	for seed in 3020000265 3020004932 3020007690; do
 		innet-sim -q --chaos $seed --kill-racks
 	done
+	# Faults found with killed racks, later: a worker whose segments were
+	# never at the same round could not send its state; and two restarted
+	# racks that stayed closed until a worker with such a state joined.
+	for seed in 3020016558 5230009334 5230000090 4110003012; do
+		innet-sim -q --chaos $seed --kill-racks
+	done
+	# Seeds in which a state crosses links that lose a third of all packets,
+	# or a worker is paused for seconds.
+	for seed in 5240004591 5240006216 5240007628 3040003705 3040015719 3040015807; do
+		innet-sim -q --chaos $seed --kill-racks --auth all
+	done
+	# A member that was challenged kept the tags of its old cookie.
+	innet-sim -q --chaos 8800026244 --auth all
 	# Faults found with a key: a switch that had forgotten a rack, which
 	# then sent results as sums; a challenge that another challenge had
 	# overtaken; and a result that was sent to the parent.

@@ -11,7 +11,11 @@ first=$(($(date +%s) * 100000))
 echo "seeds from $first on"
 SECONDS=0
 while [ $SECONDS -lt $((seconds / 2)) ]; do
-	for more in --runs=2000 '--runs=500 --kill-racks'; do
+	for more in --runs=1000 '--runs=1000 --auth=all' \
+	    '--runs=500 --kill-racks' '--runs=500 --kill-racks --auth=all' \
+	    '--runs=1000 --severe' '--runs=1000 --severe --auth=all' \
+	    '--runs=500 --severe --kill-racks' \
+	    '--runs=500 --severe --kill-racks --auth=all'; do
 		# shellcheck disable=SC2086 # several options
 		"$sim" -q --chaos $((first + runs)) $more
 		case $? in
@@ -20,7 +24,7 @@ while [ $SECONDS -lt $((seconds / 2)) ]; do
 		*) exit 2 ;;
 		esac
 	done
-	runs=$((runs + 2000))
+	runs=$((runs + 6000))
 done
 echo "$runs runs in simulation"
 if ! ip netns add "innet-$$-try" 2>/dev/null; then

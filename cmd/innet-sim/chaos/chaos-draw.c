@@ -165,20 +165,23 @@ draw_link_faults(struct rng *r, struct chaos_plan *p)
 }
 
 /*
- * If the plan kills a switch, let it kill at most one worker, and none if there
- * are racks.  The other workers pause instead.  Otherwise, the killed worker
- * and the other workers could lack different results.
+ * If the plan kills a switch of a synchronous training, let it kill at most one
+ * worker, and none if there are racks and the plan is not severe.  The other
+ * workers pause instead.  Otherwise, the killed worker and the other workers
+ * could lack different results.
  */
 static void
 keep_one_alive(struct chaos_plan *p)
 {
 	uint32_t switches = 0, deaths = 0;
 
+	if (p->t.mode == TRAINING_ASYNC)
+		return;
 	for (uint32_t i = 0; i < p->sc.faults.n; i++)
 		switches += chaos_kind(p, i) == CHAOS_KILL;
 	for (uint32_t i = 0; i < p->sc.faults.n && switches > 0; i++) {
 		if (chaos_kind(p, i) == CHAOS_DEATH &&
-		    (deaths++ > 0 || p->t.rack > 0))
+		    (deaths++ > 0 || (p->t.rack > 0 && !p->severe)))
 			p->fault[i].worker = SCENARIO_PAUSED;
 	}
 }
@@ -308,13 +311,63 @@ draw_faults(struct rng *r, struct chaos_plan *p)
 	p->sc.faults.n = n;
 }
 
+/* Draw more losses and duplicates.  Some duplicates arrive at once. */
+static void
+draw_severe_links(struct rng *r, struct chaos_plan *p)
+{
+	struct link_fault_rates *w = &p->rates;
+	const double hops = p->t.approach == TRAINING_PS ? 4 : 1;
+
+	if (draw_chance(r, 0.5))
+		w->loss = rng_uniform(r, 0.2, 0.5) / hops;
+	if (draw_chance(r, 0.5))
+		w->twice = draw_scaled(r, 0.1, 0.6);
+	if (draw_chance(r, 0.3))
+		w->late_ns = 0;
+}
+
+/*
+ * Turn some pauses of workers into deaths, and let faults happen at the same
+ * time.
+ */
+static void
+draw_severe_faults(struct rng *r, struct chaos_plan *p)
+{
+	struct scenario_fault *f = p->fault;
+
+	while (p->sc.faults.n < 2)
+		p->sc.faults.n += draw_fault(r, &p->t, &f[p->sc.faults.n],
+		    rng_below(r, p->t.workers), 1, p->kills_racks);
+	for (uint32_t i = 0; i < p->sc.faults.n; i++) {
+		const uint64_t span_ns = f[i].to_ns - f[i].from_ns;
+
+		if (p->kills_racks && f[i].worker == SCENARIO_PAUSED &&
+		    draw_chance(r, 0.6))
+			f[i].worker = SCENARIO_KILLED;
+		if (i > 0 && (p->flaps >> i & 1) == 0 && draw_chance(r, 0.7)) {
+			f[i].from_ns = f[0].from_ns;
+			f[i].to_ns = f[i].from_ns + span_ns;
+		}
+	}
+}
+
+/* Make the training and its faults harder; the other draws stay the same. */
+static void
+draw_severe(struct chaos_plan *p)
+{
+	struct rng r = rng_seed(p->seed ^ 0x736576657265);
+
+	draw_severe_links(&r, p);
+	draw_severe_faults(&r, p);
+}
+
 void
-chaos_draw(struct chaos_plan *p, uint64_t seed, bool kills_racks)
+chaos_draw(struct chaos_plan *p, uint64_t seed, bool kills_racks, bool severe)
 {
 	struct rng r = rng_seed(seed ^ 0x6368616f73);
 
 	*p = (struct chaos_plan){ .seed = seed, .first = 1,
-	    .kills_racks = kills_racks };
+	    .kills_racks = kills_racks, .severe = severe };
 	if (kills_racks)
 		draw_async_racks(&r, &p->t);
 	else
@@ -325,6 +378,8 @@ chaos_draw(struct chaos_plan *p, uint64_t seed, bool kills_racks)
 	draw_speeds(&r, &p->t);
 	draw_link_faults(&r, p);
 	draw_faults(&r, p);
+	if (severe)
+		draw_severe(p);
 	keep_one_alive(p);
 	set_give_up(p);
 	if (draw_chance(&r, 0.2))	/* the iteration number will soon wrap

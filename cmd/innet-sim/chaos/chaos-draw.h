@@ -17,8 +17,11 @@ enum chaos_kind {
 /*
  * Draw a training from `seed`: its topology, sizes and faults.  If kills_racks
  * is true, draw an asynchronous training whose racks are killed and restarted.
+ * If severe is true, draw more faults: at least two, many of them at the same
+ * time, and more losses and duplicates.
  */
-void chaos_draw(struct chaos_plan *p, uint64_t seed, bool kills_racks);
+void chaos_draw(struct chaos_plan *p, uint64_t seed, bool kills_racks,
+    bool severe);
 
 /* Print a plan as one line of JSON. */
 void chaos_print(FILE *f, const struct chaos_plan *p);

@@ -43,15 +43,23 @@ open_machine(struct train_worker *w, const struct membership_conf *in,
 		err(1, "weights");
 }
 
-void
-train_async_open(struct train_worker *w, const struct membership_conf *in)
+/* Open the machine of worker w with the first weights. */
+static void
+open_first_machine(struct train_worker *w, const struct membership_conf *in,
+    uint64_t now_ns)
 {
 	const struct training *t = w->t;
 	uint8_t *zeros = sim_alloc(t->segs, 4 * t->carried, "weights");
 
 	w->a = (struct train_async){ .learn_ns = SIM_NEVER };
-	open_machine(w, in, zeros, 0, 0);
+	open_machine(w, in, zeros, 0, now_ns);
 	free(zeros);
+}
+
+void
+train_async_open(struct train_worker *w, const struct membership_conf *in)
+{
+	open_first_machine(w, in, 0);
 }
 
 /*
@@ -90,6 +98,15 @@ train_async_begin(struct sim *s, struct train_worker *w)
 {
 	w->a.learnt_ns = s->now_ns;
 	start_computing(s, w);
+}
+
+void
+train_async_restart(struct sim *s, struct train_worker *w, uint32_t xid)
+{
+	const struct membership_conf in = train_membership(w, xid);
+
+	open_first_machine(w, &in, s->now_ns);
+	train_async_begin(s, w);
 }
 
 /* Return the time from which the link has room for another segment. */

@@ -8,6 +8,12 @@
 void train_async_open(struct train_worker *w,
     const struct membership_conf *in);
 
+/*
+ * Restart worker w, which was killed, with the first weights.  Its first
+ * message has this xid.
+ */
+void train_async_restart(struct sim *s, struct train_worker *w, uint32_t xid);
+
 /* Begin the training: worker w computes its first gradient. */
 void train_async_begin(struct sim *s, struct train_worker *w);
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/innet-sim/training/train-async.h"
 #include "cmd/innet-sim/training/train-host.h"
 #include "cmd/innet-sim/training/train-life.h"
 #include "cmd/innet-sim/training/train-member.h"
@@ -228,7 +229,10 @@ train_life_end(struct train_worker *w)
 		return;
 	w->life.lives++;
 	w->phase_ns = SIM_NEVER;
-	sync_worker_free(&w->l);
+	if (w->t->cf->mode == TRAINING_ASYNC)
+		async_worker_free(&w->a.m);
+	else
+		sync_worker_free(&w->l);
 	state_transfer_free(&w->life.transfer);
 }
 
@@ -242,9 +246,14 @@ train_life_begin(struct sim *s, struct train_worker *w)
 	w->tx_ns = w->rx_ns = w->busy_ns = s->now_ns;
 	w->wake_ns = SIM_NEVER;
 	train_open_channel(s, w);
-	train_open_sync_worker(s, w, 0, 1 + (w->life.lives << TRAIN_LIFE));
 	w->began_ns = SIM_NEVER;
-	w->phase = TRAIN_UPDATES;
-	w->phase_ns = s->now_ns;
+	if (w->t->cf->mode == TRAINING_ASYNC) {
+		train_async_restart(s, w, 1 + (w->life.lives << TRAIN_LIFE));
+	} else {
+		train_open_sync_worker(s, w, 0,
+		    1 + (w->life.lives << TRAIN_LIFE));
+		w->phase = TRAIN_UPDATES;
+		w->phase_ns = s->now_ns;
+	}
 	train_wake(s, w->node, &w->wake_ns, s->now_ns);
 }
