@@ -95,7 +95,7 @@ struct member {
 						 * Join contained */
 	/*
 	 * Asynchronous: the number of the member's newest push, unwrapped, and
-	 * the key epoch that applies until the member's first push.
+	 * the key epoch of the last Ack, for the first push of a process.
 	 */
 	int64_t push;
 	uint32_t push_epoch;

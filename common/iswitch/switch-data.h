@@ -42,6 +42,33 @@ static inline bool iswitch_has_backlog(const struct iswitch *s);
 
 /* implementation */
 
+/* Is the tag of the segment of len bytes at p from member m good in `epoch`? */
+static inline bool
+iswitch_tag_is_good(struct job *j, const struct member *m, uint32_t epoch,
+    const uint8_t *p, size_t len)
+{
+	return tag_segment_good(j->tag_key, tag_head(TAG_UP, j->id, epoch,
+	    m->cookie), p, len);
+}
+
+/*
+ * Is the tag of segment g, the first push of member m, good?  Its epoch is that
+ * of an Ack of the member's Join.  The rounds of the job may have entered the
+ * next epoch before the newest Ack.
+ */
+static inline bool
+iswitch_accepts_first_push(struct job *j, struct member *m,
+    const struct seg *g, const uint8_t *p, size_t len)
+{
+	uint32_t epoch = m->push_epoch;
+
+	if (!iswitch_tag_is_good(j, m, epoch, p, len) && (epoch == 0 ||
+	    !iswitch_tag_is_good(j, m, --epoch, p, len)))
+		return false;
+	m->push = (int64_t)epoch << 24 | g->iteration;
+	return true;
+}
+
 /*
  * Does segment g have the ToS byte that member m must use, and a good
  * authentication tag?
@@ -51,19 +78,18 @@ iswitch_accepts_segment(struct job *j, struct member *m, uint8_t tos,
     const struct seg *g, const uint8_t *p, size_t len)
 {
 	const bool pushes = j->cf->async;
-	uint32_t epoch = m->push_epoch;
 	int64_t t;
 
 	if (!j->cf->tagged || j->cf->accepts_any_tag)
 		return (tos & 0xfc) == job_tos(j);
 	if ((tos & 0xfc) != SEG_TAGGED_TOS)
 		return false;
-	t = !pushes ? sums_unwrap(g->iteration, j->newest) :
-	    m->push == MEMBERS_NO_PUSH ? (int64_t)epoch << 24 | g->iteration :
-	    seg_unwrap(g->iteration, m->push);
-	epoch = pushes ? (uint32_t)(t >> 24) : job_epoch(t);
-	if (!tag_segment_good(j->tag_key, tag_head(TAG_UP, j->id, epoch,
-	    m->cookie), p, len))
+	if (pushes && m->push == MEMBERS_NO_PUSH)
+		return iswitch_accepts_first_push(j, m, g, p, len);
+	t = pushes ? seg_unwrap(g->iteration, m->push) :
+	    sums_unwrap(g->iteration, j->newest);
+	if (!iswitch_tag_is_good(j, m, pushes ? (uint32_t)(t >> 24) :
+	    job_epoch(t), p, len))
 		return false;
 	if (pushes && t > m->push)
 		m->push = t;

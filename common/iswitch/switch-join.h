@@ -421,8 +421,7 @@ iswitch_put_salt(const struct job *j, struct member *m, int64_t t,
 	a->tagged = true;
 	memcpy(a->salt, j->tag_key->salt, sizeof(a->salt));
 	a->epoch = job_epoch(t);
-	if (m->push == MEMBERS_NO_PUSH)
-		m->push_epoch = a->epoch;
+	m->push_epoch = a->epoch;
 }
 
 /*
@@ -636,6 +635,20 @@ iswitch_put_holder(const struct member *m, struct control_ack *a)
 	a->status = CONTROL_TAKEN;
 	a->holder_port = addr_port(&m->at);
 	addr_bytes(&m->at, a->holder);
+}
+
+/*
+ * Member m has sent Join c.  If the nonce of its cookie is new, another process
+ * of the member has started at the same address.  The first push of that
+ * process has the epoch of its Ack, which may differ from that of the last
+ * push.
+ */
+static inline void
+iswitch_note_process(struct member *m, const struct control *c)
+{
+	if (c->cookie != NULL &&
+	    memcmp(m->cookie, c->cookie, COOKIE_NONCE_BYTES) != 0)
+		m->push = MEMBERS_NO_PUSH;
 }
 
 /* Add a new member to a job that has memory. */
@@ -920,6 +933,7 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 		member_confirm(&job->core.members.m[id], now_ns);
 		iswitch_note_place(&job->core, &job->core.members.m[id],
 		    &join);
+		iswitch_note_process(&job->core.members.m[id], c);
 		/* this may be another process */
 		if (job->core.members.m[id].loss_detect != NULL)
 			job->core.members.m[id].loss_detect->marked = false;

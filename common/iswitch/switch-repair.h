@@ -526,6 +526,7 @@ iswitch_restarts_pushes(struct job *j, uint32_t id, int64_t k, uint32_t seen)
 	if (control_newer(g->fence, seen))
 		return false;
 	memset(m->pushed, 0, j->sums.s.segs * sizeof(*m->pushed));
+	m->push = MEMBERS_NO_PUSH;	/* its epoch may have changed as well */
 	loss_detect_start(g, j->sums.s.segs, k);
 	return true;
 }

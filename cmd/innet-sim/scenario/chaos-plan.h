@@ -33,7 +33,8 @@ struct chaos_plan {
 	struct link_fault_rates rates;
 	double share; /* share of the directions of links that have the
 		       * faults */
-	uint32_t first;	/* first iteration of a synchronous training */
+	uint32_t first;	/* first iteration; with kills_racks and severe, first
+			 * round */
 	uint32_t old;	/* bit set of workers that do not repair */
 	bool killed;			/* a switch or a worker is killed */
 	bool kills_racks; /* racks of an asynchronous training are killed */

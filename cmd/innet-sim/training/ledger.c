@@ -16,7 +16,7 @@ ledger_new(uint64_t seed, const struct ledger_options *cf)
 	*l = (struct ledger){ .seed = seed, .workers = cf->workers,
 	    .segs = cf->segs, .async = cf->async,
 	    .server = cf->async && cf->server,
-	    .rounds = cf->async ? cf->rounds : 0,
+	    .first = cf->first, .rounds = cf->async ? cf->rounds : 0,
 	    .digit = !cf->async ? 2 : cf->racks || cf->server ?
 	    LEDGER_DIGIT_MANY : cf->workers + 1 };
 	l->entry = sim_alloc((size_t)l->rounds * cf->segs *

@@ -65,7 +65,8 @@ struct ledger {
 struct ledger_options {
 	uint32_t workers, segs;
 	bool async, racks, server;
-	uint32_t rounds;	/* number of rounds to keep, if asynchronous */
+	uint32_t first, rounds;	/* if asynchronous: first round, and number of
+				 * rounds to keep */
 };
 
 /* Make a ledger.  Exits if out of memory. */

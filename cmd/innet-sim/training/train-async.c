@@ -43,23 +43,29 @@ open_machine(struct train_worker *w, const struct membership_conf *in,
 		err(1, "weights");
 }
 
-/* Open the machine of worker w with the first weights. */
+/*
+ * Open the machine of worker w with the first weights.  If the number of the
+ * round will soon wrap around, that of the push does as well.
+ */
 static void
-open_first_machine(struct train_worker *w, const struct membership_conf *in,
-    uint64_t now_ns)
+open_first_machine(const struct sim *s, struct train_worker *w,
+    const struct membership_conf *in)
 {
 	const struct training *t = w->t;
 	uint8_t *zeros = sim_alloc(t->segs, 4 * t->carried, "weights");
 
-	w->a = (struct train_async){ .learn_ns = SIM_NEVER };
-	open_machine(w, in, zeros, 0, now_ns);
+	w->a = (struct train_async){ .learn_ns = SIM_NEVER,
+	    .shown = train_first_round(s) };
+	open_machine(w, in, zeros, w->a.shown, s->now_ns);
+	w->a.m.pushes = train_first_round(s);
 	free(zeros);
 }
 
 void
-train_async_open(struct train_worker *w, const struct membership_conf *in)
+train_async_open(const struct sim *s, struct train_worker *w,
+    const struct membership_conf *in)
 {
-	open_first_machine(w, in, 0);
+	open_first_machine(s, w, in);
 }
 
 /*
@@ -105,7 +111,7 @@ train_async_restart(struct sim *s, struct train_worker *w, uint32_t xid)
 {
 	const struct membership_conf in = train_membership(w, xid);
 
-	open_first_machine(w, &in, s->now_ns);
+	open_first_machine(s, w, &in);
 	train_async_begin(s, w);
 }
 
@@ -287,8 +293,8 @@ rejoin_job(struct sim *s, struct train_worker *w, const uint8_t *weights,
 	free(copy);
 	w->a.learning = false;
 	w->a.learn_ns = SIM_NEVER;
-	w->a.shown = first > 0 ? first - 1 : 0;
-	w->iterations = (uint64_t)w->a.shown;
+	w->a.shown = first > train_first_round(s) ? first - 1 : first;
+	w->iterations = (uint64_t)(w->a.shown - train_first_round(s));
 }
 
 /*

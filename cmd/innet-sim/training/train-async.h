@@ -5,7 +5,7 @@
 #include "cmd/innet-sim/training/train.h"
 
 /* Open the machine of worker w, which joins with the settings *in. */
-void train_async_open(struct train_worker *w,
+void train_async_open(const struct sim *s, struct train_worker *w,
     const struct membership_conf *in);
 
 /*

@@ -144,7 +144,7 @@ open_worker(struct sim *s, struct train_worker *w)
 	} else if (t->cf->mode == TRAINING_SYNC) {
 		train_open_sync_worker(s, w, 0, 1);
 	} else {
-		train_async_open(w, &in);
+		train_async_open(s, w, &in);
 	}
 	if (t->sends_state)
 		train_life_open(w);
@@ -238,6 +238,7 @@ add_training(struct sim *s, uint32_t k, struct sim_node *node)
 		    .async = cf->mode == TRAINING_ASYNC,
 		    .racks = cf->rack > 0,
 		    .server = cf->approach == TRAINING_PS,
+		    .first = train_first_round(s),
 		    .rounds = (uint32_t)cf->iterations + SPARE_ROUNDS });
 	}
 	t->give_up_ns = cf->give_up_ns;

@@ -231,6 +231,9 @@ static inline bool train_continues(const struct train_worker *w);
 /* Return the first iteration of a synchronous training. */
 static inline uint32_t train_first_iteration(const struct sim *s);
 
+/* Return the first round of an asynchronous training. */
+static inline uint32_t train_first_round(const struct sim *s);
+
 /* implementation */
 
 static inline uint32_t
@@ -280,6 +283,14 @@ static inline uint32_t
 train_first_iteration(const struct sim *s)
 {
 	return s->sc->chaos == NULL ? 1 : s->sc->chaos->first;
+}
+
+static inline uint32_t
+train_first_round(const struct sim *s)
+{
+	const struct chaos_plan *p = s->sc->chaos;
+
+	return p != NULL && p->severe && p->kills_racks ? p->first : 0;
 }
 
 #endif
