@@ -360,6 +360,7 @@ iswitch_handle_parent_news(struct iswitch *s, struct iswitch_job *job,
 		}
 		iswitch_retransmit_resume(job, now_ns);
 		break;
+	case MEMBERSHIP_STAYS: iswitch_follow_parent(job); break;
 	case MEMBERSHIP_OUT:		/* the parent has forgotten this
 					 * switch */
 		s->n[ISWITCH_PARENT_LOST]++;

@@ -651,6 +651,32 @@ iswitch_note_process(struct member *m, const struct control *c)
 		m->push = MEMBERS_NO_PUSH;
 }
 
+/*
+ * Is this worker ahead of an asynchronous rack?  The rack may lack rounds of its
+ * parent, for example after its link was down, and the worker may have fetched
+ * a newer state.  If so, ask the parent for its round, and return true until the
+ * parent has answered.
+ */
+static inline bool
+iswitch_is_behind_worker(struct iswitch_job *job,
+    const struct control_join *join, uint64_t now_ns)
+{
+	struct membership *up = &job->parent.membership;
+	const struct job *j = &job->core;
+
+	if (!j->cf->async || !job->parent.wanted || !up->joined ||
+	    join->creates_job || sums_unwrap(join->next, j->newest) <=
+	    (j->newest < j->start ? j->start : j->newest + 1))
+		return false;
+	if (!up->join_open && (job->parent.ahead_ns == 0 ||
+	    now_ns - job->parent.ahead_ns >= ISWITCH_AHEAD_NS)) {
+		job->parent.ahead_ns = now_ns;
+		membership_join(up, now_ns);
+		return true;
+	}
+	return up->join_open || up->join_ns <= now_ns;
+}
+
 /* Add a new member to a job that has memory. */
 static inline enum control_status
 iswitch_join_member(struct iswitch *s, struct iswitch_job *job,
@@ -922,6 +948,10 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 			return iswitch_parent_is_silent(s, job, a, now_ns);
 	} else if (status != CONTROL_DONE) {
 		;
+	} else if (ref == NULL && iswitch_is_behind_worker(job, &join,
+	    now_ns)) {
+		iswitch_send_membership(s, job, now_ns);
+		return false;
 	} else if (join.type == CONTROL_SWITCH &&
 	    sums_keeps_rows(&s->cf.job.reduce) &&
 	    s->cf.job.reduce.kind != REDUCE_ORDERED) {

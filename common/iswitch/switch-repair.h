@@ -48,6 +48,12 @@ static inline void iswitch_detect_loss(struct iswitch *s, struct job *j,
  */
 static inline void iswitch_send_notices(struct iswitch *s, struct job *j);
 
+/*
+ * Let an asynchronous job follow the parent, whose round is in its last Ack.
+ * The job then requests the rounds that it lacks.
+ */
+static inline void iswitch_follow_parent(struct iswitch_job *job);
+
 /* Start to repair losses towards the parent, which has accepted this switch. */
 static inline void iswitch_retransmit_resume(struct iswitch_job *job,
     uint64_t now_ns);
@@ -673,14 +679,22 @@ iswitch_retransmit_start(struct job *j, int64_t t, uint64_t now_ns)
 }
 
 static inline void
-iswitch_retransmit_resume(struct iswitch_job *job, uint64_t now_ns)
+iswitch_follow_parent(struct iswitch_job *job)
 {
 	struct job *core = &job->core;
 	const int64_t begun =
 	    sums_unwrap(job->parent.membership.job_next, core->newest) - 1;
 
 	if (core->cf->async && begun > core->newest)
-		core->newest = begun;	/* this job follows the parent */
+		core->newest = begun;
+}
+
+static inline void
+iswitch_retransmit_resume(struct iswitch_job *job, uint64_t now_ns)
+{
+	struct job *core = &job->core;
+
+	iswitch_follow_parent(job);
 	if (!core->cf->async)
 		job_repeat_from(core, job_next_iteration(core), now_ns);
 	if (!job->parent.membership.repairs || core->cf->whole)

@@ -109,6 +109,9 @@ enum {
 						 * halted for a receiver */
 #define ISWITCH_REST_NS UINT64_C(60000000000)	/* time after a halt in which no
 						 * receiver may halt the job */
+#define ISWITCH_AHEAD_NS UINT64_C(1000000000)	/* a rack asks its parent for the
+						 * round only once in this
+						 * time */
 #define ISWITCH_OLD_JOIN_NS 1000000000u	/* a Join may arrive this long after it
 					 * was sent */
 #define ISWITCH_IDLE_NS 10000000000u	/* a job without data is removed after
@@ -153,6 +156,8 @@ struct iswitch_parent {
 					 * its first one */
 	uint64_t wanted_ns;		/* time of the last Join that waited for
 					 * the parent */
+	uint64_t ahead_ns;		/* time when the parent was last asked
+					 * for its round; 0: never */
 	struct membership membership;
 };
 

@@ -479,6 +479,44 @@ test_async_opens(void)
 	rigged_close(&rig_plane);
 }
 
+/*
+ * Seeds 1542, 9000007915 (--severe --kill-racks): the link of a rack was down,
+ * and a worker comes with a state that is newer than the rack.
+ */
+static void
+test_async_behind(void)
+{
+	struct control_join j = first;
+	struct control_ack a, up = admit(7);
+	bool asks;
+
+	up.async = true;
+	up.span = 0;
+	up.next = 21;
+	j.next = 6;
+	restart_async_rack(&j);
+	j.next = 21;
+	asks = rig_join_as(1001, j, &a) == -1 &&
+	    count_posts(POST_PARENT, CONTROL_TOS, CONTROL_JOIN) == 1;
+	ok(asks && rig_join_as(1001, j, &a) == -1 && rig_n == 0,
+	    "a rack asks its parent for the round before it answers a worker "
+	    "that is ahead of it");
+	await_join();
+	answer(up);
+	ok(rig_join_as(1001, j, &a) == CONTROL_DONE && a.next == 21,
+	    "it admits this worker if the parent has that round");
+	j.worker = 2;
+	j.next = 30;
+	asks = rig_join_as(1002, j, &a) == CONTROL_REFUSED;
+	rig_now += ISWITCH_AHEAD_NS;
+	asks = rig_join_as(1002, j, &a) == -1 && asks;
+	await_join();
+	answer(up);
+	ok(asks && rig_join_as(1002, j, &a) == CONTROL_REFUSED,
+	    "it refuses a worker that is ahead of the parent, too");
+	rigged_close(&rig_plane);
+}
+
 /* A rack that was restarted follows its parent at once. */
 static void
 test_async_next(void)
@@ -582,6 +620,7 @@ main(void)
 	test_behind_parent();
 	test_async_rack();
 	test_async_opens();
+	test_async_behind();
 	test_async_next();
 	test_same_port(3);
 	test_same_port(0);
