@@ -311,6 +311,23 @@ draw_faults(struct rng *r, struct chaos_plan *p)
 	p->sc.faults.n = n;
 }
 
+/*
+ * In the protocol, iteration 0 is that of a new worker unless the job is within
+ * SEG_NEAR iterations of the wrap.  A killed worker starts again at the first
+ * iteration of the plan, so this iteration must be that near.
+ */
+static void
+limit_wrap(struct chaos_plan *p)
+{
+	bool dies = false;
+
+	for (uint32_t i = 0; i < p->sc.faults.n; i++)
+		dies |= chaos_kind(p, i) == CHAOS_DEATH;
+	if (dies && p->t.mode == TRAINING_SYNC && p->first > SEG_NEAR &&
+	    p->first < SEG_ITERATIONS - SEG_NEAR)
+		p->first = SEG_ITERATIONS - SEG_NEAR;
+}
+
 /* Draw more losses and duplicates.  Some duplicates arrive at once. */
 static void
 draw_severe_links(struct rng *r, struct chaos_plan *p)
@@ -326,23 +343,40 @@ draw_severe_links(struct rng *r, struct chaos_plan *p)
 		w->late_ns = 0;
 }
 
+/* Return a worker that the plan does not kill. */
+static uint64_t
+get_survivor(const struct chaos_plan *p)
+{
+	uint64_t survivor = 0;
+
+	for (uint32_t i = 0; i < p->sc.faults.n; i++) {
+		if (chaos_kind(p, i) == CHAOS_DEATH &&
+		    p->fault[i].index == survivor) {
+			survivor++;
+			i = UINT32_MAX;	/* look at all faults again */
+		}
+	}
+	return survivor;
+}
+
 /*
  * Turn some pauses of workers into deaths, and let faults happen at the same
- * time.
+ * time.  One worker survives, because no state would be left otherwise.
  */
 static void
 draw_severe_faults(struct rng *r, struct chaos_plan *p)
 {
+	const uint64_t survivor = get_survivor(p);
 	struct scenario_fault *f = p->fault;
 
 	while (p->sc.faults.n < 2)
 		p->sc.faults.n += draw_fault(r, &p->t, &f[p->sc.faults.n],
-		    rng_below(r, p->t.workers), 1, p->kills_racks);
+		    survivor, 1, p->kills_racks);
 	for (uint32_t i = 0; i < p->sc.faults.n; i++) {
 		const uint64_t span_ns = f[i].to_ns - f[i].from_ns;
 
 		if (p->kills_racks && f[i].worker == SCENARIO_PAUSED &&
-		    draw_chance(r, 0.6))
+		    f[i].index != survivor && draw_chance(r, 0.6))
 			f[i].worker = SCENARIO_KILLED;
 		if (i > 0 && (p->flaps >> i & 1) == 0 && draw_chance(r, 0.7)) {
 			f[i].from_ns = f[0].from_ns;
@@ -398,6 +432,7 @@ chaos_draw(struct chaos_plan *p, uint64_t seed, bool kills_racks, bool severe)
 		    (p->t.payload_bytes - SEG_HEADER_BYTES) + 4) *
 		    draw_scaled(&r, 50, 2000));
 	draw_slots(&r, p);
+	limit_wrap(p);
 	p->sc.duration_ns = BOUND_NS;
 	p->sc.trainings.item = &p->t;
 	p->sc.trainings.n = 1;
