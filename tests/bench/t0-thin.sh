@@ -1,0 +1,102 @@
+#!/bin/bash
+# T0: synchronous aggregation over loopback against the least that processes
+# can do with the same segments (thin.c): time of a round and processor time of
+# all processes in a round, for one segment of 2 workers and vectors of 4.
+# Medians of ROUNDS rounds by turns (5), with least and most.  The processor
+# time is that of a long run less that of a short one, so that no start counts.
+# Rows are against the thin switch with multicast; lines with # show the rest.
+# Run from the build folder, or say where it is in BUILD.
+#
+# shellcheck disable=SC1091,SC2034,SC2154
+set -eu -o pipefail
+build=${BUILD:-.} runs=${ROUNDS:-5}
+export PATH="$build:$build/tests/bench:$PATH" LC_ALL=C
+. "$(dirname "$0")/need.bash"
+need 'T0 thin' innet-switch innet-worker thin
+dir=$(mktemp -d -p /dev/shm)
+trap 'running=$(jobs -p); [ -z "$running" ] || kill $running 2>/dev/null || :; rm -rf "$dir"' EXIT
+trap 'exit 1' INT TERM
+. "$(dirname "$0")/rounds.bash"
+
+on() { shift; exec "$@"; }
+group=239.77.0.9 port=$((20000 + $$ % 20000))
+declare -A bytes=([segment]=1464 [40kB]=40020 [157kB]=157520 [3.31MB]=3310000)
+declare -A long=([segment]=5000 [40kB]=2500 [157kB]=1000 [3.31MB]=60)
+declare -A workers=([segment]=2)
+sizes='segment 40kB 157kB 3.31MB'
+
+# WORKERS BYTES ROUNDS: the median round in ms, as through() prints it
+innet_unicast() {
+	through lo 127.0.0.1 "$@" 366 innet-switch -p iswitch --reduce sum
+}
+
+# WORKERS BYTES ROUNDS GROUP: the same of the thin switch
+thin_rounds() {
+	local server pids='' i rc=0
+	rm -f "$dir"/out.*
+	thin switch "$port" "$1" "$4" &
+	server=$!
+	sleep 0.1
+	for ((i = 0; i < $1; i++)); do
+		timeout 100 thin worker "$port" "$1" "$4" "$i" "$2" "$3" >"$dir/out.w$i" &
+		pids="$pids $!"
+	done
+	for i in $pids; do
+		wait "$i" || rc=1
+	done
+	kill "$server"
+	wait "$server" || :
+	[ $rc -eq 0 ] || return 1
+	cat "$dir"/out.w* >"$dir/p50"
+	awk -v ns="$(median "$dir/p50")" 'BEGIN { print ns / 1e6 }'
+}
+thin_unicast() { thin_rounds "$@" -; }
+thin_multicast() { thin_rounds "$@" $group; }
+
+# WAY WORKERS BYTES ROUNDS: the median round in ms, then the processor time of
+# all processes in ms
+timed() {
+	( "$@" >"$dir/round" && times >"$dir/times" )
+	awk -F '[ms ]+' 'NR == 1 { round = $1; next } FNR == 2 {
+		print round, 6e4 * ($1 + $3) + 1e3 * ($2 + $4) }' \
+		"$dir/round" "$dir/times"
+}
+
+# WAY SIZE WORKERS: add a round and a round's processor time, in us, to files
+measure() {
+	local most=${long[$2]} least round all few
+	least=$((most / 5))
+	read -r round all < <(timed "$1" "$3" "${bytes[$2]}" "$most")
+	read -r _ few < <(timed "$1" "$3" "${bytes[$2]}" "$least")
+	awk -v ms="$round" 'BEGIN { print ms * 1e3 }' >>"$dir/$1.$2.round"
+	awk -v d="$all" -v s="$few" -v n=$((most - least)) \
+		'BEGIN { print (d - s) * 1e3 / n }' >>"$dir/$1.$2.processors"
+}
+
+# FILE: the median, and least and most
+spread() {
+	sort -n "$1" | awk '{ v[NR] = $1 } END {
+		printf "%.1f (%.1f to %.1f)", v[int((NR + 1) / 2)], v[1], v[NR] }'
+}
+
+ways='innet_unicast thin_unicast thin_multicast'
+for ((i = 0; i < runs; i++)); do
+	for s in $sizes; do
+		for way in $ways; do
+			measure "$way" "$s" "${workers[$s]-4}"
+		done
+	done
+done
+for s in $sizes; do
+	for what in round processors; do
+		bar=1.2
+		[ $what = round ] || bar=1.3
+		for way in $ways; do
+			echo "# T0 $s $what: ${way/_/, } $(spread "$dir/$way.$s.$what") us"
+		done
+		awk -v row="T0 thin-$s-$what" -v a="$(median "$dir/innet_unicast.$s.$what")" \
+			-v b="$(median "$dir/thin_multicast.$s.$what")" -v bar=$bar 'BEGIN {
+			printf "%s innet %.1f us peer %.1f us ratio %.2f bar %.2f %s\n",
+			    row, a, b, a / b, bar, a / b <= bar ? "ok" : "short" }'
+	done
+done
