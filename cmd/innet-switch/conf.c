@@ -47,8 +47,8 @@ static struct opt table[OPT_MAX] = {
 	{ TAPS, "taps", "DIR",
 	    "in the path: write captures of each port to this directory" },
 	{ MULTICAST, "multicast", "GROUP",
-	    "iswitch, in the path: send results to this multicast group, one "
-	    "copy through each port" },
+	    "iswitch: send results to this multicast group, one copy for all "
+	    "workers in the subnet of --listen, or through each port" },
 	PLANE_OPTIONS_LIVE,
 	PLANE_OPTIONS_ALL,
 	{ 'v', "verbose", NULL,
@@ -225,12 +225,10 @@ check_path(struct conf *cf)
 	struct plane_options *o = &cf->o;
 
 	if ((cf->inpath.rates > 0 || cf->inpath.taps != NULL ||
-	    cf->inpath.backend || cf->multicast != NULL) &&
-	    cf->inpath.where == NULL)
+	    cf->inpath.backend) && cf->inpath.where == NULL)
 		errx(2, "--%s needs --bridge or --interfaces",
 		    cf->inpath.rates > 0 ? "port-rate" :
-		    cf->inpath.taps != NULL ? "taps" :
-		    cf->inpath.backend ? "backend" : "multicast");
+		    cf->inpath.taps != NULL ? "taps" : "backend");
 	if (cf->inpath.wire && cf->inpath.kind != NULL &&
 	    cf->inpath.kind != &netport_packet)
 		errx(2, "--backend %s needs --bridge, because an interface "
@@ -282,6 +280,16 @@ is_given(const struct plane_options *o, const char *name, const char *value)
 	return false;
 }
 
+/* Is `a` the address of no interface in particular? */
+static bool
+is_any(const union addr *a)
+{
+	static const union addr four = { .in.sin_family = AF_INET },
+	    six = { .in6.sin6_family = AF_INET6 };
+
+	return addr_same_host(a, &four) || addr_same_host(a, &six);
+}
+
 /* Check --multicast GROUP[:PORT].  The default port is that of the program. */
 static void
 check_group(struct conf *cf)
@@ -305,6 +313,17 @@ check_group(struct conf *cf)
 	if (group->sa.sa_family != o->listen_at.sa.sa_family)
 		errx(2, "--multicast %s: the group and the address of the "
 		    "switch must both be IPv4 or both IPv6", cf->multicast);
+	if (cf->inpath.where != NULL)
+		return;
+	if (!cf->live)
+		errx(2, "--multicast needs --listen, --bridge or "
+		    "--interfaces");
+	if (is_any(&o->listen_at))
+		errx(2, "--multicast needs an address in --listen, as in "
+		    "--listen 10.0.0.1, which tells the subnet of the group");
+	if (ports_can_queue(&o->plane.ports))
+		errx(2, "--multicast cannot be used with --rate or --port, "
+		    "which give every worker a link of its own");
 }
 
 /* Refuse combinations of options that plane_options_check() accepts. */

@@ -11,6 +11,7 @@
 #include "common/net/timer.h"
 
 #include "cmd/innet-worker/carrier.h"
+#include "cmd/innet-worker/udp-multicast.h"
 
 #define PATIENCE_NS 5000000000u	/* longest time that a child may take to end */
 #define LINK_NS 1000000u	/* time to wait for room on a full link */
@@ -133,6 +134,7 @@ carrier_wait(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 	uint64_t ns = now_ns < c->end_ns ?
 	    timer_earlier(c->end_ns - now_ns, span_ns) : 0;
 	struct timespec ts;
+	int n;
 
 	c->taken = c->batches = 0;
 	if (c->blocked && c->u.link_full)
@@ -146,7 +148,10 @@ carrier_wait(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 		ns = timer_earlier(ns, pace_sleep_ns(timer_wall_ns(),
 		    udp_transmit_deadline_ns(&c->out)));
 	ts = timer_to_timespec(ns);
-	if (ppoll(p, 4, &ts, c->cf->wait_mask) > 0) {
+	n = ppoll(p, 4, &ts, c->cf->wait_mask);
+	if (!c->socket_in_thread)
+		udp_multicast_set_ready(&c->u, n, p[0].revents, p[3].revents);
+	if (n > 0) {
 		if ((p[0].revents & POLLERR) != 0 && !c->socket_in_thread)
 			udpio_read_errors(&c->u);
 		if ((p[2].revents & (POLLOUT | POLLERR)) != 0)
@@ -162,8 +167,7 @@ carrier_wait(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 /*
  * Find the place of the next message.  Returns false if the place is not known.
  * A place is not used for short messages, because one call receives many of
- * them.  A place is also not used with a multicast group, because the group's
- * socket receives the results.
+ * them.  With a multicast group, only messages of the group have a place.
  */
 static bool
 find_place(struct carrier *c)
@@ -171,7 +175,8 @@ find_place(struct carrier *c)
 	const struct carrier_callbacks *m = c->callbacks;
 
 	if (c->misses > 0 || m->find_place == NULL || c->cf->capture != NULL ||
-	    !c->u.gro || c->u.in_multicast_group ||
+	    !c->u.gro ||
+	    (c->u.in_multicast_group && !udpio_group_is_next(&c->u)) ||
 	    c->u.got[0].len < PLACED_BYTES)
 		return false;
 	return m->find_place(c->ctx, &c->place);
@@ -189,8 +194,8 @@ receive_messages(struct carrier *c)
 	if (!placed)
 		return udpio_recv(&c->u);
 	n = udp_scatter_recv(&c->u, &c->place);
-	if (n == 0)
-		return 0;
+	if (n == 0)	/* the group is empty; try the own socket */
+		return c->u.more ? udpio_recv(&c->u) : 0;
 	c->placed = udp_scatter_fits(&c->u.got[0], &c->place) &&
 	    c->callbacks->matches_place(c->ctx, &c->u.got[0]);
 	if (!c->placed) {

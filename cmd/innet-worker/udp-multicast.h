@@ -12,6 +12,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -93,6 +94,19 @@ udp_multicast_set_group(struct udpio *u, const union addr *group,
 	u->group_fd = fd;
 	u->group = *group;
 	return 0;
+}
+
+/*
+ * Record which of the two sockets have messages.  `n` is what ppoll() returned,
+ * and `own` and `group` are the events of the two sockets.  The own socket must
+ * come first in the list of ppoll(): what was sent before a message that is
+ * found there is then found in the group, too.
+ */
+static inline void
+udp_multicast_set_ready(struct udpio *u, int n, short own, short group)
+{
+	u->ready = n == -1 || (n > 0 && (own & POLLIN) != 0);
+	u->group_ready = n == -1 || (n > 0 && (group & POLLIN) != 0);
 }
 
 #endif

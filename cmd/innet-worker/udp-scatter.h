@@ -75,7 +75,10 @@ udp_scatter_pieces(const struct udpio *u, const struct udp_scatter *l,
 	return n;
 }
 
-/* Receive one message into the place, as udpio_recv() does.  Returns 1 or 0. */
+/*
+ * Receive one message into the place, as udpio_recv() does, but only from the
+ * socket that is next.  Returns 1 or 0.
+ */
 static inline int
 udp_scatter_recv(struct udpio *u, const struct udp_scatter *l)
 {
@@ -86,8 +89,15 @@ udp_scatter_recv(struct udpio *u, const struct udp_scatter *l)
 	    .msg_control = u->control,
 	    .msg_controllen = UDPIO_CONTROL_BYTES } };
 
+	const bool group = udpio_group_is_next(u);
+	int n;
+
 	u->got[0].data = u->bytes;
-	return udpio_recv_into(u, u->fd, &u->local, &u->drops, &m, 1);
+	n = group ? udpio_recv_into(u, u->group_fd, &u->group,
+	    &u->group_drops, &m, 1) :
+	    udpio_recv_into(u, u->fd, &u->local, &u->drops, &m, 1);
+	udpio_note_received(u);
+	return n;
 }
 
 /* Do the datagrams of the message have the sizes that the place expects? */

@@ -13,6 +13,7 @@
 #include "common/net/timer.h"
 
 #include "cmd/innet-worker/stall-report.h"
+#include "cmd/innet-worker/udp-multicast.h"
 #include "cmd/innet-worker/weight-update-thread.h"
 
 enum {
@@ -420,6 +421,7 @@ wait_for_events(struct weight_thread *l, uint64_t deadline_ns)
 		sched_yield();	/* let LGC take the lock, because a mutex is not
 				 * fair */
 	n = ppoll(p, 3, &ts, NULL);
+	udp_multicast_set_ready(l->u, n, p[0].revents, p[2].revents);
 	pthread_mutex_lock(&l->lock);
 	if (n <= 0)
 		return;

@@ -149,6 +149,11 @@ struct serve {
 					 * 0: read the clock at the first
 					 * departure */
 	bool may_gather;		/* a run may wait for more datagrams */
+	bool has_group;			/* results may leave once for the subnet
+					 * (serve-group.h) */
+	union addr subnet_mask;		/* mask of the subnet of `own` */
+	uint64_t shared;		/* results that left once for several
+					 * hosts */
 	/*
 	 * Owned.  A slot whose datagram joins the waiting run gets one of these
 	 * buffers in exchange for its own buffer.

@@ -128,6 +128,8 @@ serve_put_report(const struct serve *s, struct counters *c)
 	counters_put(c, "kernel", a.kernel);
 	counters_put(c, "unreachable", a.unreachable);
 	counters_put(c, "send_failed", a.send_failed);
+	if (s->has_group)
+		counters_put(c, "shared", s->shared);
 	counters_put(c, "impaired_lost", a.lost);
 	counters_put(c, "impaired_dup", a.duplicated);
 	counters_put(c, "impaired_reordered", a.reordered);

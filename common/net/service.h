@@ -18,6 +18,7 @@
 #include "common/base/atomic-file.h"
 #include "common/base/message.h"
 #include "common/net/sandbox.h"
+#include "common/net/serve-group.h"
 #include "common/net/serve.h"
 #include "common/switch/memory.h"
 
@@ -320,7 +321,8 @@ service_run(struct service *v, struct plane_options *o,
 	serve_open(v->serve, &v->conf, o->plane.program,
 	    &o->plane.place.address);
 	service_check_parent(&o->plane.place);
-	if (!plane_init(&v->plane, &o->plane, &serve_driver, v->serve))
+	serve_open_group(v->serve, &o->plane.place.group);
+	if (!plane_init(&v->plane, &o->plane, &serve_group_driver, v->serve))
 		err(1, "%s", o->plane.program->name);
 	service_enter_sandbox(v, (struct sandbox){ 0 });
 	rc = service_finish(v, serve_run(v->serve, &v->plane));

@@ -113,6 +113,10 @@ struct udpio {
 				  * group (udp-multicast.h) */
 	int group_fd;
 	union addr group;
+	bool ready, group_ready;	/* fd may have messages; group_fd may;
+					 * used only with a group, and the
+					 * caller sets them when it has waited
+					 */
 	uint8_t tos;			/* default ToS byte of packets sent */
 	bool gso, gro;			/* UDP_SEGMENT is in use; UDP_GRO is in
 					 * use */
@@ -212,6 +216,19 @@ static inline int udpio_find_source(const union addr *to, union addr *mine,
  * a batch is still in a cache when it is read.
  */
 static inline int udpio_recv(struct udpio *u);
+
+/*
+ * Does the next call receive from the group?  With a group, messages of the
+ * group come first, because the switch may have sent a control message, which
+ * arrives at the other socket, after results, and it speaks of these.
+ */
+static inline bool udpio_group_is_next(const struct udpio *u);
+
+/*
+ * With a group, update `ready`, `group_ready` and `more` after a call of
+ * udpio_recv_into() for the socket that udpio_group_is_next() named before.
+ */
+static inline void udpio_note_received(struct udpio *u);
 
 /*
  * Set *p to the next datagram of message m.  The caller sets *at to 0 before
@@ -660,15 +677,40 @@ udpio_recv_from(struct udpio *u, int fd, const union addr *to,
 	return udpio_recv_into(u, fd, to, dropped, m, ask);
 }
 
+static inline bool
+udpio_group_is_next(const struct udpio *u)
+{
+	return u->in_multicast_group && u->group_ready;
+}
+
+static inline void
+udpio_note_received(struct udpio *u)
+{
+	if (!u->in_multicast_group)
+		return;
+	if (u->group_ready)
+		u->group_ready = u->more;
+	else
+		u->ready = u->more;
+	u->more = u->group_ready || u->ready;
+}
+
 static inline int
 udpio_recv(struct udpio *u)
 {
-	const int n = udpio_recv_from(u, u->fd, &u->local, &u->drops);
+	int n = 0;
 
-	return n > 0 || !u->in_multicast_group
-		   ? n
-		   : udpio_recv_from(
-			 u, u->group_fd, &u->group, &u->group_drops);
+	u->more = false;
+	if (udpio_group_is_next(u)) {
+		n = udpio_recv_from(u, u->group_fd, &u->group,
+		    &u->group_drops);
+		udpio_note_received(u);
+	}
+	if (n == 0 && (!u->in_multicast_group || u->ready)) {
+		n = udpio_recv_from(u, u->fd, &u->local, &u->drops);
+		udpio_note_received(u);
+	}
+	return n;
 }
 
 static inline size_t

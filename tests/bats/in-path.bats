@@ -42,8 +42,8 @@ load in-path
 }
 
 @test "in the path: options that exclude each other are misuse, and missing interfaces are named" {
-	run -2 innet-switch -p iswitch --listen :0 --multicast 239.1.2.3
-	[[ "$output" = *'--multicast needs --bridge or --interfaces' ]]
+	run -2 innet-switch -p iswitch --multicast 239.1.2.3 -r /dev/null
+	[[ "$output" = *'--multicast needs --listen, --bridge or --interfaces' ]]
 	run -2 innet-switch -p olaf --listen :0 --bridge lo --multicast 239.1.2.3
 	[[ "$output" = *'--multicast cannot be used with --program olaf, which sends each result to one host' ]]
 	run -2 innet-switch -p iswitch --listen :0 --bridge lo --multicast 10.1.2.3

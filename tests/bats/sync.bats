@@ -29,6 +29,12 @@ together() {
 	for w in $works; do wait "$w"; done
 }
 
+teardown() {
+	local n
+	end_all
+	for n in ${nets-}; do ip netns del "$n" 2>/dev/null || true; done
+}
+
 # fails PID: check that the process exits with status 1
 fails() {
 	local rc=0
@@ -315,4 +321,69 @@ child() {
 	run -1 --separate-stderr innet-worker -q -p iswitch --switch "$switch" --worker 1 -- innet-agent -q --init-seed 2
 	[[ $stderr == "innet-worker: $switch: job 1: refused: the other workers began with other weights; give all of them the same seed for the weights"* ]]
 	finish switch
+}
+
+@test "with --multicast a result leaves once for all workers of the subnet" {
+	for trust in '' "--key key"; do
+		head -c 32 /dev/urandom >key
+		chmod 600 key
+		job 4 -q --multicast 239.77.0.2 --report switch.json $trust
+		# the last size lands in place
+		for size in 4B 40020B 630000B; do
+			together 4 --synthetic $size --check 4 -c 60 $trust
+			jq -se 'all(.iterations == 60 and .missed == 0 and .bad_proof == 0)' w[0-3]
+		done
+		finish switch
+		# the first results may leave before all have joined the group
+		jq -e '.shared > 0.5 * .jobs["1"].counters.results' switch.json
+	done
+}
+
+@test "with --multicast a worker that is alone gets its own copy" {
+	job 1 -q --multicast 239.77.0.2 --report switch.json
+	together 1 --synthetic 40kB --check 1 -c 30
+	finish switch
+	jq -e '.shared == 0' switch.json
+}
+
+@test "with --multicast workers outside the subnet get their own copies" {
+	[ "$(id -u)" -eq 0 ] || skip 'only root can create network namespaces'
+	local n w=0 ns=mc$$ at=10.1.0.1:4000
+	nets="${ns}s ${ns}b ${ns}c"
+	for n in $nets; do
+		ip netns add "$n" || skip 'no network namespaces here'
+		ip -n "$n" link set lo up
+	done
+	for n in b c; do
+		ip -n "$ns$n" link add eth0 type veth peer name "to$n" netns "${ns}s"
+		ip -n "$ns$n" link set eth0 up
+		ip -n "${ns}s" link set "to$n" up
+	done
+	ip -n "${ns}s" addr add 10.1.0.1/24 dev tob
+	ip -n "${ns}s" addr add 10.2.0.1/24 dev toc
+	ip -n "${ns}b" addr add 10.1.0.2/24 dev eth0
+	ip -n "${ns}c" addr add 10.2.0.2/24 dev eth0
+	ip -n "${ns}c" route add default via 10.2.0.1
+	ip netns exec "${ns}s" innet-switch -q -p iswitch -H 4 --insecure --listen $at --port-file port \
+		--multicast 239.77.0.1 --report switch.json 3>&- &
+	pids="$pids $!" switch_pid=$! works='' switch=$at
+	await port
+	for n in b b c c; do
+		ip netns exec "$ns$n" innet-worker -p iswitch --switch $at --worker $w --synthetic 40kB \
+			--check 4 --interval 0 -c 100 --json >w$w 3>&- &
+		pids="$pids $!" works="$works $!" w=$((w + 1))
+	done
+	for n in $works; do wait "$n"; done
+	finish switch
+	jq -se 'all(.iterations == 100 and .missed == 0)' w[0-3]
+	jq -e '.shared > 0.5 * .jobs["1"].counters.results' switch.json
+}
+
+@test "--multicast is refused where the group has no subnet or waits for links" {
+	run -2 innet-switch -p iswitch --insecure --listen 0.0.0.0:0 --multicast 239.1.2.3
+	[[ "$output" = *'--multicast needs an address in --listen, as in --listen 10.0.0.1'* ]]
+	run -2 innet-switch -p iswitch --listen 127.0.0.1:0 --rate 1M --multicast 239.1.2.3
+	[[ "$output" = *'--multicast cannot be used with --rate or --port'* ]]
+	run -1 innet-switch -p iswitch --listen '[::1]:0' --multicast '[ff15::77]'
+	[[ "$output" = *'the group cannot be reached from [::1]:'* ]]
 }

@@ -5,7 +5,8 @@
 # Medians of ROUNDS rounds by turns (5), with least and most.  The processor
 # time is that of a long run less that of a short one, so that no start counts.
 # Rows are against the thin switch with multicast; lines with # show the rest.
-# Run from the build folder, or say where it is in BUILD.
+# Run from the build folder, or say where it is in BUILD.  OLD may name a folder
+# with the programs of an earlier build, to be measured in the same run.
 #
 # shellcheck disable=SC1091,SC2034,SC2154
 set -eu -o pipefail
@@ -21,7 +22,7 @@ trap 'exit 1' INT TERM
 on() { shift; exec "$@"; }
 group=239.77.0.9 port=$((20000 + $$ % 20000))
 declare -A bytes=([segment]=1464 [40kB]=40020 [157kB]=157520 [3.31MB]=3310000)
-declare -A long=([segment]=5000 [40kB]=2500 [157kB]=1000 [3.31MB]=60)
+declare -A long=([segment]=20000 [40kB]=2500 [157kB]=1000 [3.31MB]=60)
 declare -A workers=([segment]=2)
 sizes='segment 40kB 157kB 3.31MB'
 
@@ -29,6 +30,10 @@ sizes='segment 40kB 157kB 3.31MB'
 innet_unicast() {
 	through lo 127.0.0.1 "$@" 366 innet-switch -p iswitch --reduce sum
 }
+innet_multicast() {
+	through lo 127.0.0.1 "$@" 366 innet-switch -p iswitch --reduce sum --multicast $group
+}
+old_unicast() { PATH=$OLD:$PATH innet_unicast "$@"; }
 
 # WORKERS BYTES ROUNDS GROUP: the same of the thin switch
 thin_rounds() {
@@ -79,7 +84,8 @@ spread() {
 		printf "%.1f (%.1f to %.1f)", v[int((NR + 1) / 2)], v[1], v[NR] }'
 }
 
-ways='innet_unicast thin_unicast thin_multicast'
+ways='innet_unicast innet_multicast thin_unicast thin_multicast'
+[ -z "${OLD-}" ] || ways="old_unicast $ways"
 for ((i = 0; i < runs; i++)); do
 	for s in $sizes; do
 		for way in $ways; do
@@ -94,7 +100,7 @@ for s in $sizes; do
 		for way in $ways; do
 			echo "# T0 $s $what: ${way/_/, } $(spread "$dir/$way.$s.$what") us"
 		done
-		awk -v row="T0 thin-$s-$what" -v a="$(median "$dir/innet_unicast.$s.$what")" \
+		awk -v row="T0 thin-$s-$what" -v a="$(median "$dir/innet_multicast.$s.$what")" \
 			-v b="$(median "$dir/thin_multicast.$s.$what")" -v bar=$bar 'BEGIN {
 			printf "%s innet %.1f us peer %.1f us ratio %.2f bar %.2f %s\n",
 			    row, a, b, a / b, bar, a / b <= bar ? "ok" : "short" }'
