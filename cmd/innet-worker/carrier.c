@@ -198,6 +198,8 @@ receive_messages(struct carrier *c)
 		return c->u.more ? udpio_recv(&c->u) : 0;
 	c->placed = udp_scatter_fits(&c->u.got[0], &c->place) &&
 	    c->callbacks->matches_place(c->ctx, &c->u.got[0]);
+	if (c->placed && udp_scatter_fills(&c->u.got[0], &c->place))
+		udpio_expect_no_more(&c->u);
 	if (!c->placed) {
 		c->misses = CARRIER_MISSES;
 		udp_scatter_gather(&c->u, &c->place);

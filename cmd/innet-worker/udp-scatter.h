@@ -114,6 +114,16 @@ udp_scatter_fits(const struct udpio_message *m, const struct udp_scatter *l)
 	    l->body_bytes - 1) / l->body_bytes);
 }
 
+/*
+ * Does the message, which fits, fill the place?  Then nothing else is expected,
+ * and the socket need not be asked for more.
+ */
+static inline bool
+udp_scatter_fills(const struct udpio_message *m, const struct udp_scatter *l)
+{
+	return m->len - udpio_count_datagrams(m) * l->head_bytes == l->bytes;
+}
+
 /* Return the header of datagram k. */
 static inline uint8_t *
 udp_scatter_head(const struct udpio_message *m, size_t k)

@@ -231,6 +231,12 @@ static inline bool udpio_group_is_next(const struct udpio *u);
 static inline void udpio_note_received(struct udpio *u);
 
 /*
+ * Treat the socket from which the last message came as empty, because the
+ * caller expects no other message there.  The next wait looks again.
+ */
+static inline void udpio_expect_no_more(struct udpio *u);
+
+/*
  * Set *p to the next datagram of message m.  The caller sets *at to 0 before
  * the first call.  Returns false after the last datagram.
  */
@@ -693,6 +699,13 @@ udpio_note_received(struct udpio *u)
 	else
 		u->ready = u->more;
 	u->more = u->group_ready || u->ready;
+}
+
+static inline void
+udpio_expect_no_more(struct udpio *u)
+{
+	u->group_ready = false;
+	u->more = u->in_multicast_group && u->ready;
 }
 
 static inline int
