@@ -785,19 +785,22 @@ udpio_message_to(const struct udpio *u, const union addr *to, uint8_t tos,
 
 /*
  * Send a run of n datagrams of `seg` bytes, or one datagram, with one call.
- * Returns n, or -1 with errno.
+ * Their bytes are in `pieces` pieces.  Returns n, or -1 with errno.
  */
 static inline int
 udpio_send_segments(struct udpio *u, const union addr *to, uint8_t tos,
-    const struct iovec *iov, int per, int n, size_t seg)
+    const struct iovec *iov, int pieces, int n, size_t seg)
 {
 	union udpio_control control;
 	struct msghdr m = udpio_message_to(u, to, tos, n > 1 ? seg : 0,
 	    &control);
 
 	m.msg_iov = (struct iovec *)(uintptr_t)iov;
-	m.msg_iovlen = (size_t)(n * per);
-	return sendmsg(u->fd, &m, MSG_DONTWAIT) == -1 ? -1 : n;
+	m.msg_iovlen = (size_t)pieces;
+	if (sendmsg(u->fd, &m, MSG_DONTWAIT) == -1)
+		return -1;
+	u->unsent_most += (uint64_t)n * (2 * seg + UDPIO_OVERHEAD_BYTES);
+	return n;
 }
 
 /*
@@ -806,11 +809,12 @@ udpio_send_segments(struct udpio *u, const union addr *to, uint8_t tos,
  */
 static inline int
 udpio_send_each(struct udpio *u, const union addr *to, uint8_t tos,
-    const struct iovec *iov, int per, int n)
+    const struct iovec *iov, int per, int n, size_t seg)
 {
 	union udpio_control control;
 	const struct msghdr head = udpio_message_to(u, to, tos, 0, &control);
 	struct mmsghdr m[UDPIO_RUN_MAX];
+	int sent;
 
 	for (int i = 0; i < n; i++) {
 		m[i].msg_hdr = head;
@@ -818,7 +822,11 @@ udpio_send_each(struct udpio *u, const union addr *to, uint8_t tos,
 		    i * per;
 		m[i].msg_hdr.msg_iovlen = (size_t)per;
 	}
-	return sendmmsg(u->fd, m, (unsigned)n, MSG_DONTWAIT);
+	sent = sendmmsg(u->fd, m, (unsigned)n, MSG_DONTWAIT);
+	if (sent > 0)
+		u->unsent_most += (uint64_t)sent *
+		    (2 * seg + UDPIO_OVERHEAD_BYTES);
+	return sent;
 }
 
 static inline int
@@ -878,19 +886,17 @@ udpio_send_gather(struct udpio *u, const union addr *to, uint8_t tos,
 		const struct iovec *v = iov + sent * per;
 
 		most = udpio_run_max(u, seg_bytes);
+		n = count - sent < most ? count - sent : most;
 		if (most > 1 || count - sent == 1)
-			n = udpio_send_segments(u, to, tos, v, per,
-			    count - sent < most ? count - sent : most,
+			n = udpio_send_segments(u, to, tos, v, n * per, n,
 			    seg_bytes);
 		else
 			n = udpio_send_each(u, to, tos, v, per,
 			    count - sent < UDPIO_RUN_MAX ? count - sent :
-			    UDPIO_RUN_MAX);
+			    UDPIO_RUN_MAX, seg_bytes);
 		if (n > 0) {
 			sent += n;
 			tries = 0;
-			u->unsent_most += (uint64_t)n *
-			    (2 * seg_bytes + UDPIO_OVERHEAD_BYTES);
 		} else if (most > 1 && count - sent > 1 &&
 		    udpio_run_refused(u, seg_bytes)) {
 			continue;
@@ -910,6 +916,21 @@ udpio_send_gather(struct udpio *u, const union addr *to, uint8_t tos,
 	return sent;
 }
 
+/*
+ * Send n datagrams that follow each other at p with one call and as one piece,
+ * which takes the kernel less time than a piece for each datagram.  Returns
+ * false, with nothing sent, if this is not possible.
+ */
+static inline bool
+udpio_send_adjacent(struct udpio *u, const union addr *to, uint8_t tos,
+    uint8_t *p, size_t seg, int n, size_t last)
+{
+	const struct iovec whole = { p, (size_t)(n - 1) * seg + last };
+
+	return last > 0 && n <= udpio_run_max(u, seg) &&
+	    udpio_send_segments(u, to, tos, &whole, 1, n, seg) == n;
+}
+
 static inline int
 udpio_send_run(struct udpio *u, const union addr *to, uint8_t tos,
     const void *base, size_t seg_bytes, int count, size_t last_bytes)
@@ -924,6 +945,13 @@ udpio_send_run(struct udpio *u, const union addr *to, uint8_t tos,
 		k = udpio_run_max(u, seg_bytes);
 		k = k == 1 ? UDPIO_RUN_MAX : k;
 		n = n < k ? n : k;
+		if (n > 1 && udpio_send_adjacent(u, to, tos, p, seg_bytes, n,
+		    sent + n == count ? last_bytes : seg_bytes)) {
+			sent += n;
+			p += (size_t)n * seg_bytes;
+			k = n;
+			continue;
+		}
 		for (k = 0; k < n; k++, p += seg_bytes)
 			v[k] = (struct iovec){ p, seg_bytes };
 		if (sent + n == count)
