@@ -3,7 +3,7 @@
 # can do with the same segments (thin.c): time of a round and processor time of
 # all processes in a round, for one segment of 2 workers and vectors of 4.
 # Medians of ROUNDS rounds by turns (5), with least and most.  The processor
-# time is that of a long run less that of a short one, so that no start counts.
+# time is that of a long run less that of a very short one, which is the start.
 # Rows are against the thin switch with multicast; lines with # show the rest.
 # Run from the build folder, or say where it is in BUILD.  OLD may name a folder
 # with the programs of an earlier build, to be measured in the same run.
@@ -70,7 +70,7 @@ timed() {
 # WAY SIZE WORKERS: add a round and a round's processor time, in us, to files
 measure() {
 	local most=${long[$2]} least round all few
-	least=$((most / 5))
+	least=$((most / 50 + 1))
 	read -r round all < <(timed "$1" "$3" "${bytes[$2]}" "$most")
 	read -r _ few < <(timed "$1" "$3" "${bytes[$2]}" "$least")
 	awk -v ms="$round" 'BEGIN { print ms * 1e3 }' >>"$dir/$1.$2.round"
