@@ -51,7 +51,7 @@ ppo() {
 }
 
 # of two hidden layers; the bar of the first is the one that was promised
-shapes='8-64-64-4-b64:0.100 8-64-64-4-b256:0.250 4-256-256-2-b64:0.600 4-256-256-2-b256:0.600'
+shapes='8-64-64-4-b64:0.100 8-64-64-4-b256:0.250 4-256-256-2-b64:0.550 4-256-256-2-b256:0.550'
 for ((i = 0; i < rounds; i++)); do
 	for s in $shapes; do
 		name=${s%:*}

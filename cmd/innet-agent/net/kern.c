@@ -19,7 +19,7 @@ plain_gemm(size_t m, size_t n, size_t k, struct kern_mat a, struct kern_mat b,
 			const float *of = b.p + i * b.row;
 
 			for (size_t x = 0; x < n; x++)
-				row[x] += f * of[x * b.col];
+				row[x] = fmaf(f, of[x * b.col], row[x]);
 		}
 	}
 }

@@ -2,9 +2,10 @@
  * kern.h - the few loops in which training spends most of its time
  *
  * Every set of loops does the same operations in the same order on each
- * element, and no set fuses a product and a sum into one rounding.  So the
- * results of all sets agree to the last bit, and a seed gives the same training
- * on every machine.
+ * element.  gemm() rounds each product and its sum once, as fmaf() does; all
+ * other products and sums are rounded separately.  So the results of all sets
+ * agree to the last bit, and a seed gives the same training on every machine.
+ * Only the bits of a NaN can differ.
  */
 #ifndef INNET_AGENT_NET_KERN_H
 #define INNET_AGENT_NET_KERN_H
@@ -33,8 +34,8 @@ struct kern {
 
 	/*
 	 * Compute c = from + a * b; c is m x n, a is m x k and b is k x n.  The
-	 * k products of an element of c are added in order, beginning with the
-	 * element of `from`, or with 0 if `from` is NULL.  The elements of a
+	 * k products of an element of c are added in order, each with fmaf(),
+	 * beginning with the element of `from`, or with 0 if `from` is NULL.  The elements of a
 	 * row of c are contiguous, and the rows are ldc floats apart.  The rows
 	 * of `from` are ldf floats apart; if ldf is 0, all rows of c begin with
 	 * the same row.  `from` and c can be one matrix, but a and b must not

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/innet-agent/net/kern-avx2.h"
+#include "cmd/innet-agent/net/kern-avx512.h"
 #include "cmd/innet-agent/net/kern-best.h"
 #include "cmd/innet-agent/net/kern.h"
 #include "common/base/rng.h"
@@ -78,15 +79,17 @@ count_wrong(const struct kern *fast, size_t m, size_t n, size_t k,
 static void
 test_gemm(const struct kern *fast)
 {
-	static const size_t ms[] = { 0, 1, 2, 3, 5, 6, 7, 11, 12, 13, 64, 97 };
-	static const size_t ns[] = { 0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 64, 70,
-		130 };
+	static const size_t ms[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
+		13, 23, 64, 97 };
+	static const size_t ns[] = { 0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33,
+		47, 64, 70, 128, 130 };
 	static const size_t ks[] = { 0, 1, 4, 5, 8, 64, 255, 256, 257 };
 	/* of which A is packed, too, once a band of 258 rows */
 	static const struct { size_t m, n, k; } tall[] = { { 129, 64, 3 },
 		{ 130, 70, 256 }, { 134, 144, 100 }, { 256, 130, 257 },
 		{ 258, 64, 1 }, { 259, 65, 20 }, { 263, 80, 9 },
-		{ 517, 79, 30 }, { 260, 130, 0 } };
+		{ 517, 79, 30 }, { 260, 130, 0 }, { 264, 96, 9 },
+		{ 265, 66, 17 }, { 271, 64, 5 }, { 529, 97, 4 } };
 	unsigned shapes = 0, wrong = 0;
 
 	for (size_t i = 0; i < sizeof(tall) / sizeof(*tall); i++)
@@ -101,6 +104,53 @@ test_gemm(const struct kern *fast)
 	}
 	ok(wrong == 0, "%s: %u products the same to the last bit", fast->name,
 	    shapes);
+}
+
+/* Is each number of d the one of c, or are both not a number? */
+static bool
+same_numbers(const float *c, const float *d, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (memcmp(c + i, d + i, sizeof(*c)) != 0 &&
+		    !(isnan(c[i]) && isnan(d[i])))
+			return false;
+	return true;
+}
+
+/*
+ * Products of subnormal numbers, of zeros with signs, of infinities and of
+ * what is not a number, among ordinary ones.
+ */
+static void
+test_odd_products(const struct kern *fast)
+{
+	static const float odd[] = { 0.f, -0.f, 1e-45f, -1e-45f, 1e-39f,
+		-1e-39f, 1e-20f, -1e-20f, 3e38f, -3e38f, 1, -1, INFINITY,
+		-INFINITY, NAN };
+	static float a[37 * 37], b[37 * 37], c[37 * 37], d[37 * 37];
+	bool same = true;
+
+	for (int turn = 0; turn < 400; turn++) {
+		/* Without infinities in half of the turns. */
+		const size_t some = turn % 2 ? 15 : 8;
+		const size_t m = 1 + rng_below(&rng, 37);
+		const size_t n = 1 + rng_below(&rng, 37);
+		const size_t k = turn % 4 < 2 ? 3 : 37;
+
+		for (size_t i = 0; i < 37 * 37; i++) {
+			a[i] = odd[rng_below(&rng, some)];
+			b[i] = odd[rng_below(&rng, some)];
+			c[i] = d[i] = odd[rng_below(&rng, some)];
+		}
+		for (int i = 0; i < 2; i++)
+			(i == 0 ? &kern_plain : fast)->gemm(m, n, k,
+			    (struct kern_mat){ a, 37, 1 },
+			    (struct kern_mat){ b, 37, 1 }, i == 0 ? c : d, 37,
+			    i == 0 ? c : d, 37);
+		same = same && same_numbers(c, d, 37 * 37);
+	}
+	ok(same, "%s: products of subnormals, zeros, infinities, NaN",
+	    fast->name);
 }
 
 /* Fill with numbers that comparisons often get wrong. */
@@ -148,6 +198,22 @@ test_elements(const struct kern *fast)
 	ok(adams, "%s: Adam on 0 to 100 weights", fast->name);
 }
 
+/*
+ * (1 + 2^-12)^2 - (1 + 2^-11) is 2^-24 if it is rounded once, and 0 if the
+ * product is rounded first.
+ */
+static void
+test_one_rounding(const struct kern *set)
+{
+	const float a = 1 + 0x1p-12f, from = -(1 + 0x1p-11f);
+	float c = 0;
+
+	set->gemm(1, 1, 1, (struct kern_mat){ &a, 1, 1 },
+	    (struct kern_mat){ &a, 1, 1 }, &from, 1, &c, 1);
+	ok(c == 0x1p-24f, "%s: a product and its sum are rounded once",
+	    set->name);
+}
+
 /* Check the plain kernels against closed forms. */
 static void
 test_plain(void)
@@ -171,15 +237,22 @@ test_plain(void)
 int
 main(void)
 {
-	const struct kern *fast = kern_avx2();
+	const struct kern *const sets[] = { kern_avx2(), kern_avx512() };
+	const struct kern *best = &kern_plain;
 
 	rng = rng_seed(1);
 	test_plain();
-	if (fast == NULL) {
-		ok(kern_best() == &kern_plain, "no AVX2 here: plain C it is");
-		return tap_end();
+	test_one_rounding(&kern_plain);
+	for (size_t i = 0; i < sizeof(sets) / sizeof(*sets); i++) {
+		if (sets[i] == NULL)
+			continue;
+		best = sets[i];
+		test_one_rounding(sets[i]);
+		test_gemm(sets[i]);
+		test_odd_products(sets[i]);
+		test_elements(sets[i]);
 	}
-	test_gemm(fast);
-	test_elements(fast);
+	ok(strcmp(kern_best()->name, best->name) == 0,
+	    "the best set here: %s", best->name);
 	return tap_end();
 }
