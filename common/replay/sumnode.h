@@ -11,8 +11,10 @@
  * Each function works on a batch at one level.  Numbers of nodes and leaves
  * have 32 bits.  `x` is the part of the given sum that remains within its node.
  * Each function exists in plain C, which is the reference, and in a form for
- * AVX2, which gives the same results.  sumnode_plain() and sumnode_avx2()
- * return tables of these functions.
+ * AVX2, which gives the same results.  AVX-512 has its own form of the three
+ * functions that change sums.  sumnode_plain(), sumnode_avx2() and
+ * sumnode_avx512() return tables of these functions, sumnode_best() the last
+ * one that this processor has.
  *
  * This is a separate file because these functions work on arrays and know
  * nothing about trees.  sumtree.h is their only user; it chooses a table once.
@@ -57,7 +59,7 @@ struct sumnode_top {
 	unsigned shift;
 };
 
-/* The functions of one form (plain C or AVX2). */
+/* The functions of one form (plain C, AVX2 or AVX-512). */
 struct sumnode_form {
 	bool (*within)(const uint64_t *x, size_t n, uint64_t total);
 	void (*spread)(uint8_t *guide);
@@ -86,6 +88,12 @@ static inline const struct sumnode_form *sumnode_plain(void);
 
 /* Return the functions for AVX2, or NULL if this processor lacks it. */
 static inline const struct sumnode_form *sumnode_avx2(void);
+
+/* Return the functions for AVX-512, or NULL if this processor lacks it. */
+static inline const struct sumnode_form *sumnode_avx512(void);
+
+/* Return the fastest functions that this processor supports. */
+static inline const struct sumnode_form *sumnode_best(void);
 
 /* Return the weight of a leaf. */
 static inline uint32_t sumnode_weight(const uint32_t *leaves, size_t at);
@@ -565,6 +573,71 @@ sumnode_fill_avx2(uint32_t *leaves, const uint32_t *weight, size_t n,
 		delta[i] = (int32_t)(p[SUMNODE_K - 1] - old);
 	}
 }
+
+/* The AVX-512 form, in which a vector holds all of a node of 32-bit sums. */
+
+__attribute__((target("avx512f,avx2,popcnt"))) static inline void
+sumnode_raise32_avx512(uint32_t *p, uint32_t k, uint32_t d)
+{
+	const __m512i v = _mm512_load_si512(p);
+
+	_mm512_store_si512(p, _mm512_mask_add_epi32(v,
+	    (__mmask16)(0xffffu << k), v, _mm512_set1_epi32((int)d)));
+}
+
+__attribute__((target("avx512f,avx2,popcnt"))) static inline void
+sumnode_raise64_avx512(uint64_t *p, uint32_t k, int64_t d)
+{
+	const uint32_t mask = 0xffffu << k;
+	const __m512i v = _mm512_load_si512(p), w = _mm512_load_si512(p + 8);
+	const __m512i all = _mm512_set1_epi64(d);
+
+	_mm512_store_si512(p, _mm512_mask_add_epi64(v, (__mmask8)mask, v, all));
+	_mm512_store_si512(p + 8, _mm512_mask_add_epi64(w,
+	    (__mmask8)(mask >> 8), w, all));
+}
+
+__attribute__((target("avx512f,avx2,popcnt"))) static inline void
+sumnode_set_avx512(uint32_t *leaves, const uint32_t *at,
+    const uint32_t *weight, size_t n, int32_t *delta, size_t more,
+    const uint32_t *mid)
+{
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t k = at[i] % SUMNODE_K;
+		const uint32_t below = leaves[at[i] - (k != 0)] &
+		    (0 - (uint32_t)(k != 0));
+		const uint32_t d = weight[i] - (leaves[at[i]] - below);
+
+		if (i + SUMNODE_AHEAD < n + more)
+			sumnode_prefetch_leaf(
+			    leaves, mid, at[i + SUMNODE_AHEAD]);
+		sumnode_raise32_avx512(leaves + at[i] - k, k, d);
+		delta[i] = (int32_t)d;
+	}
+}
+
+__attribute__((target("avx512f,avx2,popcnt"))) static inline void
+sumnode_add32_avx512(uint32_t *sums, const uint32_t *at, unsigned shift,
+    const int32_t *delta, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t child = at[i] >> shift, k = child % SUMNODE_K;
+
+		sumnode_raise32_avx512(sums + child - k, k + 1,
+		    (uint32_t)delta[i]);
+	}
+}
+
+__attribute__((target("avx512f,avx2,popcnt"))) static inline void
+sumnode_add64_avx512(uint64_t *sums, const uint32_t *at, unsigned shift,
+    const int32_t *delta, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t child = at[i] >> shift, k = child % SUMNODE_K;
+
+		sumnode_raise64_avx512(sums + child - k, k + 1, delta[i]);
+	}
+}
 #endif
 
 static inline const struct sumnode_form *
@@ -588,6 +661,37 @@ sumnode_avx2(void)
 		return &avx2;
 #endif
 	return NULL;
+}
+
+static inline const struct sumnode_form *
+sumnode_avx512(void)
+{
+#if defined(__x86_64__)
+	static const struct sumnode_form avx512 = {
+		.within = sumnode_within_avx2,
+		.spread = sumnode_spread_avx2,
+		.enter = sumnode_enter_avx2,
+		.down64 = sumnode_down64_avx2,
+		.down32 = sumnode_down32_avx2,
+		.leaf = sumnode_leaf_avx2,
+		.set = sumnode_set_avx512,
+		.fill = sumnode_fill_avx2,
+		.add64 = sumnode_add64_avx512,
+		.add32 = sumnode_add32_avx512,
+	};
+
+	if (sumnode_avx2() != NULL && __builtin_cpu_supports("avx512f"))
+		return &avx512;
+#endif
+	return NULL;
+}
+
+static inline const struct sumnode_form *
+sumnode_best(void)
+{
+	if (sumnode_avx512() != NULL)
+		return sumnode_avx512();
+	return sumnode_avx2() != NULL ? sumnode_avx2() : sumnode_plain();
 }
 
 #endif

@@ -49,8 +49,8 @@ struct sumtree {
 	uint64_t sum[SUMNODE_TOPS];	/* sum of each node below the top */
 	struct sumnode_top top;	/* computed from `sum` */
 	bool stale;		/* `sum` has changed since `top` was computed */
-	const struct sumnode_form *form;	/* the functions, in plain C or
-						 * for AVX2 */
+	const struct sumnode_form *form;	/* the functions, those of
+						 * sumnode_best() */
 };
 
 /*
@@ -134,9 +134,7 @@ sumtree_open_raw(struct sumtree *t, size_t n)
 
 	assert(n >= 1 && n <= UINT32_MAX);
 	*t = (struct sumtree){ .n = n, .stale = true };
-	t->form = sumnode_avx2();
-	if (t->form == NULL)
-		t->form = sumnode_plain();
+	t->form = sumnode_best();
 	for (nodes = mids; nodes > SUMNODE_TOPS; wide += nodes)
 		nodes = sumtree_nodes(nodes);
 	t->leaf = pages_raw((leaves + mids + 2 * wide) * SUMNODE_LINE);

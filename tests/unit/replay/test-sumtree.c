@@ -12,11 +12,18 @@
 enum kind { UNIFORM, HEAVY, SPARSE, ONE, FULL, KINDS };
 static const char *const kinds[] = { "uniform", "heavy-tailed", "sparse",
 	"one huge", "all the greatest" };
-enum { BATCH = 1000, MOST = 65536, FORMS = 2 };
+enum { BATCH = 1000, MOST = 65536, FORMS = 3 };
 
 static size_t sampled;		/* in all, by each form */
 
-/* Trees of n leaves, of which the second one is plain. */
+/* Return the AVX2 form, or plain C if this processor lacks it. */
+static const struct sumnode_form *
+avx2_or_plain(void)
+{
+	return sumnode_avx2() != NULL ? sumnode_avx2() : sumnode_plain();
+}
+
+/* Trees of n leaves: of the best form here, in plain C, and for AVX2. */
 static void
 open_both(struct sumtree t[FORMS], size_t n)
 {
@@ -25,6 +32,7 @@ open_both(struct sumtree t[FORMS], size_t n)
 			abort();
 	}
 	t[1].form = sumnode_plain();
+	t[2].form = avx2_or_plain();
 }
 
 static void
@@ -75,8 +83,10 @@ same_found(struct rng *r, struct sumtree t[FORMS], struct plainsum *s, size_t n)
 	static uint64_t x[BATCH];
 	static uint32_t at[FORMS][BATCH], w[FORMS][BATCH];
 	const uint64_t total = plainsum_add(s);
-	size_t bad = t[0].total != total || t[1].total != total, m, i;
+	size_t bad = 0, m, i;
 
+	for (int f = 0; f < FORMS; f++)
+		bad += t[f].total != total;
 	for (; n > 0 && total > 0; n -= m, sampled += m) {
 		m = rng_below(r, n < BATCH ? n : BATCH) + 1;
 		choose_targets(r, s, total, x, m);
@@ -85,8 +95,9 @@ same_found(struct rng *r, struct sumtree t[FORMS], struct plainsum *s, size_t n)
 		for (i = 0; i < m; i++)
 			bad += at[0][i] != plainsum_find(s, x[i]) ||
 			    w[0][i] != s->w[at[0][i]] || w[0][i] == 0;
-		bad += memcmp(at[0], at[1], m * sizeof(**at)) != 0 ||
-		    memcmp(w[0], w[1], m * sizeof(**w)) != 0;
+		for (int f = 1; f < FORMS; f++)
+			bad += memcmp(at[0], at[f], m * sizeof(**at)) != 0 ||
+			    memcmp(w[0], w[f], m * sizeof(**w)) != 0;
 	}
 	return bad == 0;
 }
@@ -96,9 +107,9 @@ static bool
 same_weights(const struct sumtree t[FORMS], const struct plainsum *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		if (sumtree_weight(&t[0], i) != s->w[i] ||
-		    sumtree_weight(&t[1], i) != s->w[i])
-			return false;
+		for (int f = 0; f < FORMS; f++)
+			if (sumtree_weight(&t[f], i) != s->w[i])
+				return false;
 	}
 	return true;
 }
@@ -207,12 +218,14 @@ test_large(void)
 			bad += at[0] != where[i] || at[1] != where[i];
 		}
 	}
-	ok(bad == 0 && upto == t[0].total && upto == t[1].total,
+	for (int f = 0; f < FORMS; f++)
+		bad += t[f].total != upto;
+	ok(bad == 0,
 	    "%zu leaves: the few that have weight are found", n);
 	close_both(t);
 }
 
-/* Both forms draw the same from the same dice; with strata, one from each. */
+/* All forms draw the same from the same dice; with strata, one from each. */
 static void
 test_strata(uint32_t most, size_t n)
 {
@@ -233,10 +246,14 @@ test_strata(uint32_t most, size_t n)
 	for (int round = 0; round < 100; round++) {
 		const size_t m = rng_below(&r, BATCH) + 1;
 
-		twin = r;
-		sumtree_draw(&t[0], &r, true, m, at[0], w);
-		sumtree_draw(&t[1], &twin, true, m, at[1], NULL);
-		bad += memcmp(at[0], at[1], m * sizeof(**at)) != 0;
+		for (int f = FORMS - 1; f >= 0; f--) {
+			twin = r;
+			sumtree_draw(&t[f], &twin, true, m, at[f],
+			    f == 0 ? w : NULL);
+			bad += memcmp(at[f], at[FORMS - 1],
+			    m * sizeof(**at)) != 0;
+		}
+		r = twin;
 		for (size_t i = 0; i < m; i++) {
 			const uint64_t from = i * total / m;
 			const uint64_t end = (i + 1) * total / m;
@@ -306,15 +323,15 @@ test_chances(bool strata)
 	sumtree_close(&t);
 }
 
-/* Both forms see one x of n, wherever it is, that is not below the total. */
+/* All forms see one x of n, wherever it is, that is not below the total. */
 static void
 test_within(void)
 {
 	static const uint64_t totals[] = { 1, 2, 1000, (uint64_t)1 << 40,
 		INT64_MAX };
 	static const uint64_t outs[] = { 0, 1, INT64_MAX, UINT64_MAX };
-	const struct sumnode_form *form[FORMS] = { sumnode_plain(),
-		sumnode_avx2() != NULL ? sumnode_avx2() : sumnode_plain() };
+	const struct sumnode_form *form[FORMS] = { sumnode_best(),
+		sumnode_plain(), avx2_or_plain() };
 	unsigned bad = 0;
 	uint64_t x[11];
 
