@@ -233,7 +233,7 @@ compare(const char *how, size_t rounds)
 		    stats_percentile(b[what], rounds, 50));
 }
 
-/* What every update does at least, whatever the tree above the leaves is. */
+/* Time the writes to leaves, which an update of any tree needs. */
 static void
 least(size_t rounds)
 {

@@ -44,8 +44,8 @@ enum {
 				 * narrow() */
 	TALL = 16 * HIGH,	/* pack B if C has more rows than this */
 	FAR = 128,		/* pack if the stride in floats is larger */
-	BAND = 264 / HIGH * HIGH,	/* number of rows of A that are packed at a
-				 * time */
+	BAND = 264,		/* number of rows of A that are packed at a
+				 * time, a multiple of HIGH */
 	BROAD = 64,	/* minimum number of columns of C for packing
 				 * A */
 };
@@ -85,12 +85,14 @@ block(size_t rows, size_t vecs, bool part, gemm_mask edge, const struct job *j,
 #pragma GCC unroll 8
 		for (size_t v = 0; v < vecs; v++)
 			s[r][v] = f == NULL ? gemm_same(0) :
-			    gemm_take(f + LANES * v, edge, part && v == vecs - 1);
+			    gemm_take(f + LANES * v, edge,
+			    part && v == vecs - 1);
 	}
 	for (size_t i = 0; i < k; i++, b += ldb, a += cs) {
 #pragma GCC unroll 8
 		for (size_t v = 0; v < vecs; v++)
-			u[v] = gemm_take(b + LANES * v, edge, part && v == vecs - 1);
+			u[v] = gemm_take(b + LANES * v, edge,
+			    part && v == vecs - 1);
 #pragma GCC unroll 16
 		for (size_t r = 0; r < rows; r++) {
 			const gemm_vec f = gemm_same(a[r * rs]);

@@ -35,9 +35,9 @@ struct kern {
 	/*
 	 * Compute c = from + a * b; c is m x n, a is m x k and b is k x n.  The
 	 * k products of an element of c are added in order, each with fmaf(),
-	 * beginning with the element of `from`, or with 0 if `from` is NULL.  The elements of a
-	 * row of c are contiguous, and the rows are ldc floats apart.  The rows
-	 * of `from` are ldf floats apart; if ldf is 0, all rows of c begin with
+	 * beginning with the element of `from`, or with 0 if `from` is NULL.
+	 * The elements of a row of c are contiguous, and the rows are ldc
+	 * floats apart.  The rows of `from` are ldf floats apart; if ldf is 0, all rows of c begin with
 	 * the same row.  `from` and c can be one matrix, but a and b must not
 	 * overlap c.  A matrix whose `row` and `col` are both 0 has the same
 	 * number everywhere.
