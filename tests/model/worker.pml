@@ -138,8 +138,12 @@ inline enter_job(u, inst, wire)
 inline receive_ack(u, st, wire, id)
 {
 	if
-	:: wk[u].fetches || !wk[u].open || wk[u].xid != id -> skip
-	:: else ->
+#ifdef REJOIN_AT_OLD_ACK
+	/* a restarted switch has answered an old copy of the last Join */
+	:: !wk[u].fetches && !wk[u].open && wk[u].joined && wk[u].xid == id &&
+	   (st & 3) == OK && (st >> 2) != wk[u].instance -> rejoin(u)
+#endif
+	:: !wk[u].fetches && wk[u].open && wk[u].xid == id ->
 		wk[u].open = false;
 		if
 		:: (st & 3) == OK && STAYS(u, st) ->
@@ -160,6 +164,7 @@ inline receive_ack(u, st, wire, id)
 			begin_fetch(u)
 		:: else -> assert(false)	/* TAKEN: nobody else has it */
 		fi
+	:: else
 	fi
 }
 
