@@ -95,15 +95,6 @@ setup() {
 	for seed in 5240004591 5240006216 5240007628 3040003705 3040015719 3040015807; do
 		innet-sim -q --chaos $seed --kill-racks --auth all
 	done
-	# A rack was behind its parent, and refused a worker with a newer state.
-	for seed in 1542 9000007915; do
-		innet-sim -q --chaos $seed --severe --kill-racks
-	done
-	# The numbers of rounds or pushes wrapped around before a restarted rack
-	# sent its first push, so the rack and its parent had different epochs.
-	for seed in 50 158 644 818 868; do
-		innet-sim -q --chaos $seed --severe --kill-racks --auth all
-	done
 	# A member that was challenged kept the tags of its old cookie.
 	innet-sim -q --chaos 8800026244 --auth all
 	# Faults found with a key: a switch that had forgotten a rack, which

@@ -365,20 +365,27 @@ draw_severe_links(struct rng *r, struct chaos_plan *p)
 		w->late_ns = 0;
 }
 
-/* Return a worker that the plan does not kill. */
-static uint64_t
-get_survivor(const struct chaos_plan *p)
+/* Does the plan kill this worker? */
+static bool
+kills_worker(const struct chaos_plan *p, uint64_t worker)
 {
-	uint64_t survivor = 0;
+	bool kills = false;
 
-	for (uint32_t i = 0; i < p->sc.faults.n; i++) {
-		if (chaos_kind(p, i) == CHAOS_DEATH &&
-		    p->fault[i].index == survivor) {
-			survivor++;
-			i = UINT32_MAX;	/* look at all faults again */
-		}
-	}
-	return survivor;
+	for (uint32_t i = 0; i < p->sc.faults.n; i++)
+		kills |= chaos_kind(p, i) == CHAOS_DEATH &&
+		    p->fault[i].index == worker;
+	return kills;
+}
+
+/* Draw a worker that the plan does not kill. */
+static uint64_t
+draw_survivor(struct rng *r, const struct chaos_plan *p)
+{
+	uint64_t worker = rng_below(r, p->t.workers);
+
+	while (kills_worker(p, worker))
+		worker = (worker + 1) % p->t.workers;
+	return worker;
 }
 
 /*
@@ -388,7 +395,7 @@ get_survivor(const struct chaos_plan *p)
 static void
 draw_severe_faults(struct rng *r, struct chaos_plan *p)
 {
-	const uint64_t survivor = get_survivor(p);
+	const uint64_t survivor = draw_survivor(r, p);
 	struct scenario_fault *f = p->fault;
 
 	while (p->sc.faults.n < 2)

@@ -94,7 +94,7 @@ open_job(void)
 }
 
 /*
- * Seed 818 (--severe --kill-racks --auth all): a rack was restarted.  The rounds
+ * A trace of --severe --kill-racks --auth all: a rack was restarted.  The rounds
  * had wrapped around in the meantime, and its first push had not.
  */
 static void

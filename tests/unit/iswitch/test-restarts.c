@@ -480,7 +480,7 @@ test_async_opens(void)
 }
 
 /*
- * Seeds 1542, 9000007915 (--severe --kill-racks): the link of a rack was down,
+ * A trace of --severe --kill-racks: the link of a rack was down,
  * and a worker comes with a state that is newer than the rack.
  */
 static void
