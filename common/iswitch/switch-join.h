@@ -652,10 +652,10 @@ iswitch_note_process(struct member *m, const struct control *c)
 }
 
 /*
- * Is this worker ahead of an asynchronous rack?  The rack may lack rounds of its
- * parent, for example after its link was down, and the worker may have fetched
- * a newer state.  If so, ask the parent for its round, and return true until the
- * parent has answered.
+ * Is this worker ahead of an asynchronous rack?  The rack may lack rounds of
+ * its parent, for example after its link was down, and the worker may have
+ * fetched a newer state.  If so, ask the parent for its round, and return true
+ * until the parent has answered.
  */
 static inline bool
 iswitch_is_behind_worker(struct iswitch_job *job,

@@ -109,8 +109,8 @@ enum {
 						 * halted for a receiver */
 #define ISWITCH_REST_NS UINT64_C(60000000000)	/* time after a halt in which no
 						 * receiver may halt the job */
-#define ISWITCH_AHEAD_NS UINT64_C(1000000000)	/* a rack asks its parent for the
-						 * round only once in this
+#define ISWITCH_AHEAD_NS UINT64_C(1000000000)	/* a rack asks its parent for
+						 * the round only once in this
 						 * time */
 #define ISWITCH_OLD_JOIN_NS 1000000000u	/* a Join may arrive this long after it
 					 * was sent */

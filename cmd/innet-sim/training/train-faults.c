@@ -5,8 +5,17 @@
 
 #include <string.h>
 
+#include "cmd/innet-sim/training/train-async.h"
 #include "cmd/innet-sim/training/train-life.h"
 #include "cmd/innet-sim/training/train-net.h"
+
+/* Restart a worker that was killed. */
+static void
+restart_worker(struct sim *s, struct train_worker *w)
+{
+	if (train_life_begin(s, w) && w->t->cf->mode == TRAINING_ASYNC)
+		train_async_restart(s, w, train_life_xid(w));
+}
 
 /* Begin or end a fault of a worker or its link. */
 static void
@@ -23,7 +32,7 @@ fail_worker(struct sim *s, struct train_worker *w,
 		if (down)
 			train_life_end(w);
 		else
-			train_life_begin(s, w);
+			restart_worker(s, w);
 		break;
 	}
 }

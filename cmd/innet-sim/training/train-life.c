@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/innet-sim/training/train-async.h"
 #include "cmd/innet-sim/training/train-host.h"
 #include "cmd/innet-sim/training/train-life.h"
 #include "cmd/innet-sim/training/train-member.h"
@@ -222,6 +221,12 @@ train_life_receive_state(struct sim *s, struct train_worker *w, uint64_t *due)
 	return true;
 }
 
+uint32_t
+train_life_xid(const struct train_worker *w)
+{
+	return 1 + (w->life.lives << TRAIN_LIFE);
+}
+
 void
 train_life_end(struct train_worker *w)
 {
@@ -236,24 +241,22 @@ train_life_end(struct train_worker *w)
 	state_transfer_free(&w->life.transfer);
 }
 
-void
+bool
 train_life_begin(struct sim *s, struct train_worker *w)
 {
 	if (w->life.dead == 0 || --w->life.dead > 0)
-		return;
+		return false;
 	state_transfer_init(&w->life.transfer, w->id);
 	w->life.used = w->life.weights = w->iterations = 0;
 	w->tx_ns = w->rx_ns = w->busy_ns = s->now_ns;
 	w->wake_ns = SIM_NEVER;
 	train_open_channel(s, w);
 	w->began_ns = SIM_NEVER;
-	if (w->t->cf->mode == TRAINING_ASYNC) {
-		train_async_restart(s, w, 1 + (w->life.lives << TRAIN_LIFE));
-	} else {
-		train_open_sync_worker(s, w, 0,
-		    1 + (w->life.lives << TRAIN_LIFE));
+	if (w->t->cf->mode == TRAINING_SYNC) {
+		train_open_sync_worker(s, w, 0, train_life_xid(w));
 		w->phase = TRAIN_UPDATES;
 		w->phase_ns = s->now_ns;
 	}
 	train_wake(s, w->node, &w->wake_ns, s->now_ns);
+	return true;
 }

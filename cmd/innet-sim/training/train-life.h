@@ -28,8 +28,14 @@ void train_life_report_failure(struct sim *s, const struct train_worker *w);
 /* Kill worker w. */
 void train_life_end(struct train_worker *w);
 
-/* Restart worker w. */
-void train_life_begin(struct sim *s, struct train_worker *w);
+/* Return the xid of the first message in the current life of worker w. */
+uint32_t train_life_xid(const struct train_worker *w);
+
+/*
+ * Restart worker w.  Returns false if another fault still holds it down.  The
+ * caller restarts the machine of an asynchronous worker.
+ */
+bool train_life_begin(struct sim *s, struct train_worker *w);
 
 /* Add a segment of a result that is new to worker w. */
 void train_life_add_segment(struct train_worker *w, const struct seg *g);

@@ -28,8 +28,8 @@ struct sim_packet train_packet(struct training *t, uint8_t tos,
 const uint8_t *train_bytes(const struct sim *s, const struct sim_datagram *d);
 
 /*
- * Have so many long messages been sent since this datagram that its bytes are
- * no longer kept?  This happens to a worker that was paused for long.
+ * Have later messages overwritten the bytes of this datagram?  This happens to
+ * a worker that was paused for seconds.
  */
 bool train_is_overwritten(const struct sim *s, const struct sim_datagram *d);
 

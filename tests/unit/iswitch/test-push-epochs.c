@@ -94,8 +94,8 @@ open_job(void)
 }
 
 /*
- * A trace of --severe --kill-racks --auth all: a rack was restarted.  The rounds
- * had wrapped around in the meantime, and its first push had not.
+ * A trace of --severe --kill-racks --auth all: a rack was restarted.  The
+ * rounds had wrapped around in the meantime, and its first push had not.
  */
 static void
 test_restart(void)
@@ -116,7 +116,7 @@ test_restart(void)
 	rigged_close(&rig_plane);
 }
 
-/* The same process counts its pushes from 0 again, for example after a fetch. */
+/* The same process counts its pushes from 0 again, as after a fetch. */
 static void
 test_restarted_pushes(void)
 {
