@@ -11,6 +11,9 @@
 
 enum {
 	EVENTS_FACTOR = 400,	/* limit on the number of events per segment */
+	SEVERE_FACTOR = 4,	/* factor by which a severe run may have more: if
+				 * half of all packets are lost, a Fetch and its
+				 * Chunk cross six links only once in 64 times */
 	BYTES = 6 << 20, PLANE_BYTES = 1 << 20,
 	BYTES_FACTOR = 4096 /* limit on the memory of a simulated machine, in
 			     * bytes per segment */
@@ -98,6 +101,7 @@ chaos_run_one(const struct chaos_plan *p, struct chaos_tally *n,
 	s->wrong = wrong;
 	s->most = 200000 + EVENTS_FACTOR * p->t.iterations * t->segs *
 	    p->t.workers;
+	s->most *= p->severe ? SEVERE_FACTOR : 1;
 	link_faults_open(s, &p->rates, p->share);
 	sim_run(s);
 	if (p->memory_bytes > 0 && strstr(wrong,
