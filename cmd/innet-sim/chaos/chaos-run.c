@@ -11,9 +11,10 @@
 
 enum {
 	EVENTS_FACTOR = 400,	/* limit on the number of events per segment */
-	SEVERE_FACTOR = 4,	/* factor by which a severe run may have more: if
+	SEVERE_FACTOR = 4,	/* factor by which severe runs may have more: if
 				 * half of all packets are lost, a Fetch and its
-				 * Chunk cross six links only once in 64 times */
+				 * Chunk cross six links only once in 64
+				 * times */
 	BYTES = 6 << 20, PLANE_BYTES = 1 << 20,
 	BYTES_FACTOR = 4096 /* limit on the memory of a simulated machine, in
 			     * bytes per segment */
