@@ -123,6 +123,14 @@ struct job_budget {
 					 * number */
 };
 
+enum {
+	JOB_SOCKET_OVERHEAD_BYTES = 1024,	/* of a packet in the buffer of
+						 * a socket */
+	JOB_SOCKET_MIN_BYTES = 128 << 10,	/* smallest buffer of a
+						 * socket */
+	JOB_SOCKET_MAX_BYTES = 8 << 20		/* largest buffer of a socket */
+};
+
 enum { JOB_DONE = 16 };	/* number of iterations or rounds whose complete
 			 * segments are counted */
 
@@ -234,6 +242,13 @@ static inline void job_free(struct job *j);
 
 /* Does the job have memory?  It does if a member has joined. */
 static inline bool job_has_memory(const struct job *j);
+
+/*
+ * Return the size of each buffer of the socket through which a job of shape s
+ * talks to its parent, in bytes.  It has room for the packets of two iterations
+ * and for their overhead.
+ */
+static inline uint64_t job_socket_bytes(const struct sums_shape *s);
 
 /*
  * Charge the memory of shape s to the budget before this memory is allocated,
@@ -492,6 +507,26 @@ job_member_bytes(const struct job *j, uint32_t members, uint32_t segs)
 	       (j->retransmit != NULL ? retransmit_bytes(segs) : 0);
 }
 
+static inline uint64_t
+job_socket_bytes(const struct sums_shape *s)
+{
+	const uint64_t bytes = 2 * (uint64_t)s->segs *
+	    (4 * (uint64_t)s->floats + JOB_SOCKET_OVERHEAD_BYTES);
+
+	return bytes < JOB_SOCKET_MIN_BYTES ? JOB_SOCKET_MIN_BYTES :
+	    bytes > JOB_SOCKET_MAX_BYTES ? JOB_SOCKET_MAX_BYTES : bytes;
+}
+
+/*
+ * Return the number of bytes that the kernel may use for the socket of a job of
+ * shape s: two buffers, whose size it doubles.
+ */
+static inline uint64_t
+job_charged_socket_bytes(const struct job_conf *cf, const struct sums_shape *s)
+{
+	return cf->child ? 4 * job_socket_bytes(s) : 0;
+}
+
 static inline void
 job_stop_retransmit(struct job *j)
 {
@@ -533,6 +568,7 @@ job_reserve(struct job *j, const struct sums_shape *s)
 
 	if (!job_charge_budget(
 		j, sums_bytes(&j->cf->reduce, s) +
+		       job_charged_socket_bytes(j->cf, s) +
 		       job_member_bytes(j, j->members.count, s->segs)))
 		return false;
 	order = realloc(j->order, s->rows * sizeof(*order));

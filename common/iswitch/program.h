@@ -372,6 +372,9 @@ iswitch_plan_memory(const void *conf, struct memory_part *part)
 		    .number = sums_packets(&s), .bytes = vectors };
 	part[n++] = (struct memory_part){ .name = "segment slots",
 	    .number = sums_slots(&s), .bytes = all - vectors };
+	if (j->child)
+		part[n++] = (struct memory_part){ .name = "socket buffers",
+		    .number = 2, .bytes = job_charged_socket_bytes(j, &s) };
 	if (j->async) {
 		part[n++] = (struct memory_part){ .name = "members' pushes",
 		    .number = j->h, .bytes = (uint64_t)j->h * s.segs *
@@ -534,6 +537,7 @@ iswitch_program_init(void *state, const void *conf,
 	cf.key = place->key;
 	cf.hash_seed = place->hash_seed;
 	cf.quotas = place->quotas;
+	cf.sockets = cf.job.child ? place->sockets : 0;
 	cf.group = place->group;
 	cf.any_xid = place->replayed;
 	cf.job.accepts_any_tag = place->replayed && !place->secret_known;
@@ -782,6 +786,20 @@ iswitch_needs_socket(const void *state, uint32_t socket)
 
 	return job != NULL &&
 	       (job->parent.wanted || iswitch_has_receivers(job));
+}
+
+/* Return the size of the buffers of a job's socket. */
+static inline uint64_t
+iswitch_socket_bytes(const void *state, uint32_t socket)
+{
+	const struct iswitch_state *t = state;
+	const struct iswitch_job *job =
+	    iswitch_find_job(&t->s, (uint16_t)(socket - 1));
+	const struct sums_shape none = { 0 };
+
+	return job_socket_bytes(
+	    job != NULL && job_has_memory(&job->core) ? &job->core.sums.s
+						      : &none);
 }
 
 /* Record that a valid message from `from` has arrived. */
@@ -1085,6 +1103,7 @@ static const struct program iswitch_program = {
     .has_backlog = iswitch_program_has_backlog,
     .send_backlog = iswitch_program_send_backlog,
     .needs_socket = iswitch_needs_socket,
+    .socket_bytes = iswitch_socket_bytes,
     .peer_alive = iswitch_peer_alive,
     .stalled = iswitch_stalled,
     .is_member = iswitch_is_member,

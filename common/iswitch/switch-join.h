@@ -749,6 +749,17 @@ iswitch_charge_bytes(struct iswitch *s, struct iswitch_job *job)
 	return true;
 }
 
+/* Can no further job have a socket to the parent? */
+static inline bool
+iswitch_lacks_sockets(const struct iswitch *s)
+{
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; s->cf.sockets > 0 && k < s->jobs; k++)
+		n += job_has_memory(&s->job[k]->core);
+	return s->cf.sockets > 0 && n >= s->cf.sockets;
+}
+
 /* Start a job when its first Join arrives. */
 static inline enum control_status
 iswitch_found_job(struct iswitch *s, struct iswitch_job *job,
@@ -757,7 +768,8 @@ iswitch_found_job(struct iswitch *s, struct iswitch_job *job,
 {
 	enum control_status status;
 
-	if (!iswitch_charge_job(s, job, from, now_ns))
+	s->lacks_sockets = iswitch_lacks_sockets(s);
+	if (s->lacks_sockets || !iswitch_charge_job(s, job, from, now_ns))
 		return CONTROL_NO_ROOM;
 	status = iswitch_start_job(s, job, join->elements, floats, join->next);
 	if (status == CONTROL_DONE && !iswitch_charge_bytes(s, job))
@@ -800,7 +812,10 @@ iswitch_put_memory_reason(struct iswitch *s, struct control_ack *a)
 {
 	struct job_budget *b = &s->budget;
 
-	if (s->cf.job.slots > 0 && s->cf.job.slots - b->slots < 3)
+	if (s->lacks_sockets)
+		iswitch_put_reason(s, a, "its limit on open files leaves "
+		    "room for %u jobs; raise its ulimit -n", s->cf.sockets);
+	else if (s->cf.job.slots > 0 && s->cf.job.slots - b->slots < 3)
 		iswitch_put_reason(s, a, "%u of its %u slots of sums are taken",
 		    b->slots, s->cf.job.slots);
 	else if (b->lacked_bytes > 0)
@@ -900,6 +915,7 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 	}
 	job = iswitch_make_job(s, c->job);
 	s->budget.lacked_bytes = 0;
+	s->lacks_sockets = false;
 	if (job == NULL) {
 		a->status = CONTROL_NO_ROOM;
 		iswitch_put_memory_reason(s, a);

@@ -66,6 +66,8 @@ struct iswitch_conf {
 					 * no limit */
 	uint64_t job_memory_bytes;	/* limit on the memory of one job; 0: no
 					 * limit */
+	uint32_t sockets;		/* number of jobs that can have a socket
+					 * to the parent; 0: no limit */
 	uint32_t floats;		/* number of floats in a segment if the
 					 * first Join of a job does not give
 					 * it */
@@ -199,6 +201,8 @@ struct iswitch {
 	struct iswitch_ref *ref;
 	uint32_t refs, refs_room, ref_free;
 	struct job_budget budget;
+	bool lacks_sockets;		/* the last request was refused because
+					 * of cf.sockets */
 	struct quota quota;		/* quotas of addresses, if cf.quotas */
 	uint32_t xid;			/* xid of the next message of the switch
 					 * itself */

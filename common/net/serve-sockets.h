@@ -21,13 +21,17 @@
 #ifndef INNET_NET_SERVE_SOCKETS_H
 #define INNET_NET_SERVE_SOCKETS_H
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common/base/message.h"
 #include "common/capture/rotate.h"
@@ -39,8 +43,12 @@
 enum {
 	SERVE_SOCKETS_MAX = 1024,	/* maximum number of sockets, not
 					 * counting the switch's own socket */
-	SERVE_SOURCE_FDS = 256		/* maximum number of descriptors of a
+	SERVE_SOCKET_NUMBERS = 65537,	/* each number of a socket is less than
+					 * this */
+	SERVE_SOURCE_FDS = 256,		/* maximum number of descriptors of a
 					 * serve_source */
+	SERVE_SPARE_FDS = 16		/* number of descriptors that are kept
+					 * for captures and reports */
 };
 
 /*
@@ -111,12 +119,17 @@ struct serve {
 	struct clock clock;
 	struct serve_socket own;	/* socket of the switch's own address */
 	struct serve_socket **socket;	/* owned; the other sockets */
+	struct serve_socket **by_number;	/* owned; the sockets of
+						 * `socket` by number, or
+						 * NULL */
 	uint32_t sockets;
-	struct pollfd *poll;		/* owned; first the entry of `own`, then
-					 * those of `socket`, then those of
+	int epoll_fd;			/* readable if a socket of `socket` has
+					 * packets or errors */
+	struct pollfd *poll;		/* owned; first the entries of `own` and
+					 * of epoll_fd, then those of
 					 * `source` */
-	uint32_t polled;		/* number of entries of `poll` that the
-					 * last wait filled in */
+	struct epoll_event *ready;	/* owned; the sockets of `socket` that
+					 * were ready after the last wait */
 	uint64_t signals_ns;		/* time when signals were last
 					 * delivered */
 	uint64_t second_ns, warned_ns;	/* time of the last tick; time of the
@@ -230,8 +243,47 @@ serve_close_socket(struct serve *s, uint32_t k)
 	serve_add_socket(&s->gone, w);
 	udp_transmit_free(&w->out);
 	udpio_close(&w->u);
+	s->by_number[w->number] = NULL;
 	free(w);
 	s->socket[k] = s->socket[--s->sockets];
+}
+
+/*
+ * Return the size that the buffers of socket `number` should have, in bytes.
+ */
+static inline uint64_t
+serve_buffer_bytes(const struct serve *s, uint32_t number)
+{
+	const struct program *pr = s->pl->program;
+
+	return pr->socket_bytes == NULL
+		   ? UDPIO_BUFFER_BYTES
+		   : pr->socket_bytes(s->pl->state, number);
+}
+
+/*
+ * Open w, the socket with number `number`, and wait for its packets from now
+ * on.  Returns false with errno on failure.
+ */
+static inline bool
+serve_open_socket(struct serve *s, struct serve_socket *w, uint32_t number,
+    const union addr *to)
+{
+	struct epoll_event e = { .events = EPOLLIN, .data.ptr = w };
+	int saved;
+
+	if (udpio_open_beside(&w->u, &s->own.u, to, s->pl->program->tos,
+		!s->cf->no_offload) == -1)
+		return false;
+	udpio_limit_send_buffer(&w->u);
+	udpio_limit_buffers(&w->u, serve_buffer_bytes(s, number));
+	w->number = number;
+	if (epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, w->u.fd, &e) == 0)
+		return true;
+	saved = errno;
+	udpio_close(&w->u);
+	errno = saved;
+	return false;
 }
 
 static inline struct serve_socket *
@@ -242,14 +294,12 @@ serve_find_socket(struct serve *s, uint32_t socket, const union addr *to)
 
 	if (socket == PACKET_SOCKET_OWN)
 		return &s->own;
-	for (uint32_t k = 0; k < s->sockets; k++) {
-		if (s->socket[k]->number == socket)
-			return s->socket[k];
-	}
+	assert(socket < SERVE_SOCKET_NUMBERS);
+	if (s->by_number[socket] != NULL)
+		return s->by_number[socket];
 	errno = EMFILE;
 	w = s->sockets == SERVE_SOCKETS_MAX ? NULL : calloc(1, sizeof(*w));
-	if (w == NULL || udpio_open_beside(&w->u, &s->own.u, to,
-	    s->pl->program->tos, !s->cf->no_offload) == -1) {
+	if (w == NULL || !serve_open_socket(s, w, socket, to)) {
 		if (!s->warned_sockets)
 			warn("%s: cannot open another socket", addr_print(to,
 			    name));
@@ -257,11 +307,9 @@ serve_find_socket(struct serve *s, uint32_t socket, const union addr *to)
 		free(w);
 		return NULL;
 	}
-	udpio_limit_send_buffer(&w->u);
 	w->out = udp_transmit_over(&w->u, &s->cf->impair, s->cf->egress);
 	w->out.propagation_ns = s->cf->propagation_ns;
-	w->number = socket;
-	s->socket[s->sockets++] = w;
+	s->socket[s->sockets++] = s->by_number[socket] = w;
 	return w;
 }
 

@@ -54,6 +54,13 @@ static inline void serve_open(struct serve *s, const struct serve_conf *cf,
  */
 static inline int serve_run(struct serve *s, struct plane *pl);
 
+/*
+ * Raise the soft limit on descriptors to the hard limit, and return how many
+ * sockets of the program can be open at the same time, which is at least 1.
+ * Call this function after serve_open().
+ */
+static inline uint32_t serve_raise_socket_limit(const struct serve *s);
+
 /* Close all sockets. */
 static inline void serve_close(struct serve *s);
 
@@ -328,6 +335,15 @@ serve_send_backlog(struct serve *s)
 }
 
 /*
+ * Can packets be held in the transmitters?  All sockets have the same settings.
+ */
+static inline bool
+serve_holds_packets(const struct serve *s)
+{
+	return !udp_transmit_is_plain(&s->own.out);
+}
+
+/*
  * Return the longest time that the loop may sleep: until the next deadline,
  * until the end, or until the source of packets must be read.
  */
@@ -338,7 +354,7 @@ serve_sleep_ns(const struct serve *s, uint64_t now_ns, uint64_t end_ns)
 		 ns;
 
 	due = timer_earlier(due, udp_transmit_deadline_ns(&s->own.out));
-	for (uint32_t k = 0; k < s->sockets; k++)
+	for (uint32_t k = 0; serve_holds_packets(s) && k < s->sockets; k++)
 		due = timer_earlier(
 		    due, udp_transmit_deadline_ns(&s->socket[k]->out));
 	ns = due > now_ns ? due - now_ns : 0;
@@ -366,35 +382,37 @@ serve_sleep(struct serve *s, uint64_t end_ns)
 
 	s->poll[0] = (struct pollfd){ .fd = s->own.u.fd,
 	    .events = (short)(POLLIN | (owes ? POLLOUT : 0)) };
-	for (uint32_t k = 0; k < s->sockets; k++)
-		s->poll[k + 1] = (struct pollfd){ .events = POLLIN,
-		    .fd = s->socket[k]->u.fd };
+	s->poll[1] = (struct pollfd){ .fd = s->epoll_fd, .events = POLLIN };
 	if (s->source != NULL)
-		more = s->source->add_pollfds(
-		    s->source->ctx, s->poll + s->sockets + 1);
-	n = ppoll(s->poll, s->sockets + 1 + more, &ts, s->cf->wait_mask);
+		more = s->source->add_pollfds(s->source->ctx, s->poll + 2);
+	n = ppoll(s->poll, 2 + more, &ts, s->cf->wait_mask);
 	timer_deliver_signals_now_and_then(s->cf->wait_mask, now,
 	    &s->signals_ns);
-	s->polled = n == 0 ? 0 : s->sockets + 1;
-	for (uint32_t k = 0; n == -1 && k < s->polled; k++)
-		s->poll[k].revents = POLLIN;	/* a signal hid its packets */
-	if (n <= 0)
-		return;
-	if ((s->poll[0].revents & POLLERR) != 0)
+	if (n == 0)
+		s->poll[0].revents = s->poll[1].revents = 0;
+	else if (n == -1)		/* a signal hid the packets */
+		s->poll[0].revents = s->poll[1].revents = POLLIN;
+	else if ((s->poll[0].revents & POLLERR) != 0)
 		udpio_read_errors(&s->own.u);
-	for (uint32_t k = 0; k < s->sockets; k++) {
-		if ((s->poll[k + 1].revents & POLLERR) != 0)
-			udpio_read_errors(&s->socket[k]->u);
-	}
 }
 
 /* Receive from the sockets that had packets when serve_sleep() returned. */
 static inline void
 serve_receive_polled(struct serve *s)
 {
-	for (uint32_t k = 0; k < s->polled; k++) {
-		if ((s->poll[k].revents & POLLIN) != 0)
-			serve_receive(s, k == 0 ? &s->own : s->socket[k - 1]);
+	int n = 0;
+
+	if ((s->poll[0].revents & POLLIN) != 0)
+		serve_receive(s, &s->own);
+	if ((s->poll[1].revents & POLLIN) != 0)
+		n = epoll_wait(s->epoll_fd, s->ready, SERVE_SOCKETS_MAX, 0);
+	for (int k = 0; k < n; k++) {
+		struct serve_socket *w = s->ready[k].data.ptr;
+
+		if ((s->ready[k].events & EPOLLERR) != 0)
+			udpio_read_errors(&w->u);
+		if ((s->ready[k].events & EPOLLIN) != 0)
+			serve_receive(s, w);
 	}
 }
 
@@ -442,15 +460,40 @@ serve_tick(struct serve *s, uint64_t now_ns)
 	}
 }
 
+static inline uint32_t
+serve_raise_socket_limit(const struct serve *s)
+{
+	struct rlimit r;
+	const int next = dup(s->own.u.fd);	/* the lowest that is free */
+	const rlim_t used = (rlim_t)(next == -1 ? 0 : next) + SERVE_SPARE_FDS;
+
+	if (next != -1)
+		close(next);
+	if (next == -1 || getrlimit(RLIMIT_NOFILE, &r) == -1)
+		return 1;
+	r.rlim_cur = r.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &r);	/* if this fails, the limit is as it
+					 * was */
+	if (getrlimit(RLIMIT_NOFILE, &r) == -1 || r.rlim_cur <= used + 1)
+		return 1;
+	return r.rlim_cur - used > SERVE_SOCKETS_MAX
+		   ? SERVE_SOCKETS_MAX
+		   : (uint32_t)(r.rlim_cur - used);
+}
+
 static inline void
 serve_open(struct serve *s, const struct serve_conf *cf,
     const struct program *pr, union addr *own)
 {
-	*s = (struct serve){ .cf = cf, .clock = clock_start() };
+	*s = (struct serve){ .cf = cf, .clock = clock_start(),
+	    .epoll_fd = epoll_create1(EPOLL_CLOEXEC) };
 	s->socket = calloc(SERVE_SOCKETS_MAX, sizeof(struct serve_socket *));
-	s->poll = calloc(SERVE_SOCKETS_MAX + 1 + SERVE_SOURCE_FDS,
-	    sizeof(*s->poll));
-	if (s->socket == NULL || s->poll == NULL)
+	s->by_number =
+	    calloc(SERVE_SOCKET_NUMBERS, sizeof(struct serve_socket *));
+	s->ready = calloc(SERVE_SOCKETS_MAX, sizeof(*s->ready));
+	s->poll = calloc(2 + SERVE_SOURCE_FDS, sizeof(*s->poll));
+	if (s->socket == NULL || s->by_number == NULL || s->ready == NULL ||
+	    s->poll == NULL || s->epoll_fd == -1)
 		err(1, "sockets");
 	udpio_listen_or_exit(&s->own.u, &cf->listen, pr->tos,
 	    !cf->no_offload, cf->port_file);
@@ -490,7 +533,8 @@ serve_run(struct serve *s, struct plane *pl)
 		plane_flush(pl);
 		serve_send_backlog(s);
 		udp_transmit_flush(&s->own.out, now);
-		for (uint32_t k = 0; k < s->sockets; k++)
+		for (uint32_t k = 0; serve_holds_packets(s) && k < s->sockets;
+		    k++)
 			udp_transmit_flush(&s->socket[k]->out, now);
 		serve_tick(s, now);
 	}
@@ -517,7 +561,10 @@ serve_close(struct serve *s)
 	while (s->sockets > 0)
 		serve_close_socket(s, 0);
 	free(s->socket);
+	free(s->by_number);
+	free(s->ready);
 	free(s->poll);
+	close(s->epoll_fd);
 	for (int i = 0; i < UDPIO_RUN_MAX; i++)
 		free(s->spare[i]);
 	udp_transmit_free(&s->own.out);

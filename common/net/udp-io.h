@@ -313,6 +313,12 @@ static inline uint64_t udpio_unsent_bytes(const struct udpio *u);
 static inline void udpio_limit_send_buffer(struct udpio *u);
 
 /*
+ * Limit the buffers of the socket to `bytes` bytes in each direction, before
+ * the kernel doubles this size.  A buffer that is smaller does not change.
+ */
+static inline void udpio_limit_buffers(struct udpio *u, uint64_t bytes);
+
+/*
  * Read the errors that the kernel has queued for the socket, and count them as
  * unreachable destinations.
  */
@@ -444,6 +450,17 @@ udpio_enable_offload(struct udpio *u)
 	    sizeof(none)) == 0;
 	u->gso_errno = u->gso ? 0 : errno;
 	u->gso_bytes = UDPIO_PACKET_BYTES;
+}
+
+static inline void
+udpio_limit_buffers(struct udpio *u, uint64_t bytes)
+{
+	if (2 * bytes < u->rcvbuf_bytes)
+		udpio_set_option(u->fd, SOL_SOCKET, SO_RCVBUF, (int)bytes);
+	if (2 * bytes < u->sndbuf_bytes)
+		udpio_set_option(u->fd, SOL_SOCKET, SO_SNDBUF, (int)bytes);
+	u->rcvbuf_bytes = udpio_get_size(u->fd, SO_RCVBUF);
+	u->sndbuf_bytes = udpio_get_size(u->fd, SO_SNDBUF);
 }
 
 /* Open a socket with its own buffers, or with the buffers of a lender. */

@@ -131,6 +131,8 @@ struct program_place {
 	uint8_t secret[32];
 	uint64_t memory_bytes;	/* limit on the memory that is allocated later;
 				 * 0: no limit */
+	uint32_t sockets;	/* number of sockets that the program may use at
+				 * the same time; 0: no limit */
 	bool dry_run;		/* only report how much memory is needed */
 };
 
@@ -307,6 +309,11 @@ struct program {
 	 * PACKET_SOCKET_OWN.
 	 */
 	bool (*needs_socket)(const void *state, uint32_t socket);
+	/*
+	 * Return the size that each buffer of this socket should have, in
+	 * bytes, not counting the overhead for which the kernel doubles it.
+	 */
+	uint64_t (*socket_bytes)(const void *state, uint32_t socket);
 	/*
 	 * Set *a to the address that the socket with number `socket` has in a
 	 * trace.

@@ -158,6 +158,32 @@ quiet() {
 	jq -e '(.jobs // {}) == {}' r.json
 }
 
+@test "a rack refuses a job for which it has no descriptor, and names the limit" {
+	serve core innet-switch -q -p iswitch -H 1
+	serve rack bash -c 'ulimit -n 32; exec "$@"' - innet-switch -q -p iswitch -H 1 --parent "$core"
+	workers=
+	for job in $(seq 20); do
+		innet-worker -q -p iswitch --job "$job" --worker 0 --switch "$rack" --synthetic 16B --interval 10ms --duration 30s 2>"w$job" & workers="$workers $!"
+	done
+	pids="$pids $workers"
+	room="job .*: refused: no room: its limit on open files leaves room for [0-9]+ jobs; raise its ulimit -n"
+	for _ in $(seq 500); do [ "$(cat w* | grep -cE "$room")" -eq 0 ] || break; sleep 0.02; done
+	most=$(cat w* | sed -En 's/.*leaves room for ([0-9]+) jobs.*/\1/p' | sort -u)
+	[ "$most" -ge 2 ]
+	[ "$most" -lt 20 ]
+	for _ in $(seq 500); do [ "$(cat w* | grep -cE "$room")" -lt $((20 - most)) ] || break; sleep 0.02; done
+	[ "$(cat w* | grep -cE "$room")" -eq $((20 - most)) ]
+	[ "$(ls "/proc/$rack_pid/fd" | wc -l)" -lt 32 ]
+	kill $workers
+	! grep -q 'cannot open' rack.err
+}
+
+@test "a rack raises its soft limit on descriptors" {
+	serve core innet-switch -q -p iswitch -H 1
+	serve rack bash -c 'ulimit -Sn 64; exec "$@"' - innet-switch -q -p iswitch -H 1 --parent "$core"
+	awk '/^Max open files/ { exit !($4 == $5 && $4 > 64) }' "/proc/$rack_pid/limits"
+}
+
 @test "a stranger cannot halt a job with Fetch, or get the state of a worker" {
 	beside "-p iswitch" >out <<-'E'
 		for w in 0 1; do

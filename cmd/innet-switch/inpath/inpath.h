@@ -484,6 +484,7 @@ inpath_run(struct inpath *ip, const struct inpath_conf *cf, struct service *v,
 	v->put_extra = inpath_put_report;
 	v->extra_ctx = ip;
 	inpath_open(ip, cf, &v->conf, pr, &rules, &o->plane.place.address);
+	o->plane.place.sockets = serve_raise_socket_limit(&ip->serve);
 	if (!plane_init(&v->plane, &o->plane, &inpath_driver, ip))
 		err(1, "%s", pr->name);
 	inpath_start(ip, &v->plane, o->verbose);

@@ -214,6 +214,63 @@ test_ghost(void)
 }
 
 /*
+ * A job is charged for the buffers of its socket, whose size depends on the
+ * vector.
+ */
+static void
+test_socket_memory(void)
+{
+	struct job_conf cf = rig_conf(1);
+	struct sums_shape s = job_shape(&cf, 4, 4);
+	uint64_t alone;
+
+	rig_open(&cf, 0);
+	rig_join(0, 4, 0);
+	alone = rig.budget.used_bytes;
+	rigged_close(&rig_plane);
+	cf.child = true;
+	rig_open(&cf, 0);
+	rig_join(0, 4, 0);
+	ok(rig.budget.used_bytes >= alone + 4 * JOB_SOCKET_MIN_BYTES &&
+		rig.budget.used_bytes < alone + 5 * JOB_SOCKET_MIN_BYTES,
+	    "the socket of a job to its parent is charged to the job");
+	rigged_close(&rig_plane);
+	ok(job_socket_bytes(&s) == JOB_SOCKET_MIN_BYTES,
+	    "the socket of a short vector has small buffers");
+	s = job_shape(&cf, 100000, 366);
+	ok(job_socket_bytes(&s) > 2 * 400000 &&
+		job_socket_bytes(&s) < 4 * 400000,
+	    "the buffers have room for two vectors");
+	s = job_shape(&cf, 100000000, 366);
+	ok(job_socket_bytes(&s) == JOB_SOCKET_MAX_BYTES,
+	    "the buffers of a long vector are limited");
+}
+
+/* A job without a socket is refused before it has memory. */
+static void
+test_socket_limit(void)
+{
+	struct job_conf cf = rig_conf(1);
+	const struct control_join j = { .type = CONTROL_WORKER, .elements = 4 };
+	uint8_t body[CONTROL_JOIN_BYTES + 1];
+	const size_t len = (size_t)(control_put_join(body, &j) - body);
+	struct control_ack a;
+
+	cf.child = true;
+	rig_open(&cf, 0);
+	rig.cf.sockets = 1;
+	rig_join(0, 4, 0);
+	ok(!rig.lacks_sockets && job_has_memory(&rig.job[0]->core),
+	    "the first job has a socket");
+	ok(rig_control(1002, CONTROL_JOIN, 2, body, len, &a) ==
+		CONTROL_NO_ROOM && rig.lacks_sockets &&
+		!job_has_memory(&rig.job[1]->core) &&
+		rig.budget.used_bytes == rig.job[0]->core.used_bytes,
+	    "the second job is refused and costs no memory");
+	rigged_close(&rig_plane);
+}
+
+/*
  * Open a rack with one worker, which sends two segments a vector, below a
  * parent that repairs or not.  Returns whether the rack offers repair to the
  * worker.
@@ -483,6 +540,8 @@ main(void)
 	test_gate();
 	test_parent_says();
 	test_ghost();
+	test_socket_memory();
+	test_socket_limit();
 	test_rack_asks_as_it_can();
 	test_rack_repairs();
 	test_rack_behind();
