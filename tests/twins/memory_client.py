@@ -10,11 +10,12 @@ WAIT_S = 60
 
 
 class Error(Exception):
-    """An error reply: its text, without the minus sign."""
+    """An error reply: its text without the minus sign."""
 
 
 def connect(addr, wait=WAIT_S, room=0):
-    """A connected socket, which receives at most room bytes ahead if given."""
+    """Return a connected socket; with `room`, the kernel buffers at most that many received
+    bytes."""
     host, colon, port = addr.rpartition(":")
     unix = not colon or "/" in addr
     s = socket.socket(socket.AF_UNIX if unix else socket.AF_INET)
@@ -32,7 +33,7 @@ def raw(word):
 
 
 def request(*words):
-    """A request of these words as the protocol has it."""
+    """Encode these words as a request of the protocol."""
     out = [b"*%d\r\n" % len(words)]
     for w in map(raw, words):
         out += [b"$%d\r\n" % len(w), w, b"\r\n"]
@@ -66,7 +67,7 @@ class Client:
         return got[:-2]
 
     def reply(self):
-        """The next reply: bytes, int, list, None, or Error, not raised."""
+        """Return the next reply: bytes, int, list, None, or an Error that is not raised."""
         head = self.line()
         kind, rest = head[:1], head[1:]
         if kind == b"+":
@@ -96,7 +97,7 @@ class Client:
         return got
 
     def error(self, *words):
-        """The text of the error that this request must have as its reply."""
+        """Return the text of the error that this request must get."""
         try:
             got = self.call(*words)
         except Error as e:
@@ -104,6 +105,6 @@ class Client:
         raise AssertionError("%r was answered with %.80r" % (words[:3], got))
 
     def pipeline(self, requests):
-        """All of them at once, and their replies; small ones only."""
+        """Send all requests at once and return their replies; only for small requests."""
         self.send(b"".join(request(*r) for r in requests))
         return [self.reply() for _ in requests]

@@ -20,13 +20,13 @@ MB = 1 << 20
 
 
 def vanish(s):
-    """Closed with a reset, as a host that lost its cable would be found."""
+    """Close with a reset, which is what the server sees of a host that lost its cable."""
     s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     s.close()
 
 
 def push(s, data):
-    """As much of it as goes without waiting; how much."""
+    """Send as much of the data as possible without waiting, and return the number of bytes."""
     s.setblocking(False)
     sent = 0
     try:
@@ -38,7 +38,7 @@ def push(s, data):
 
 
 def stuck(server, r, k):
-    """A client that is no good, the k-th: an open socket, or None if it is gone."""
+    """Open the k-th faulty client.  Return its socket, or None if it has already gone."""
     kind = k % 7
     s = connect(server.addr, room=0 if kind != 2 else 4096)
     half = {
@@ -58,7 +58,7 @@ def stuck(server, r, k):
 
 
 def clients(runs=100, first=1):
-    """Slow, stuck and vanishing clients, and one that is served all the while."""
+    """Slow, stuck and vanishing clients do not stop another client from being served."""
     r = random.Random(first)
     with Server("--memory", "400MB") as server, server.client() as good:
         for _ in range(100):
@@ -88,7 +88,7 @@ def clients(runs=100, first=1):
 
 
 def unread():
-    """Replies that nobody reads: they share what is stored, and do not grow."""
+    """Unread replies share the stored value and need no extra memory."""
     with Server("--memory", "200MB") as server, server.client() as good:
         for _ in range(100):
             good.call("rpush", "large", b"x" * MB)
@@ -103,7 +103,7 @@ def unread():
         assert good.call("del", "large") == 1
         for i in range(1000):
             assert good.call("echo", i) == b"%d" % i
-        # one of them changes its mind: it gets all, though the list is gone
+        # one of them reads after all: it gets everything, although the list was deleted
         for s in readers[1:]:
             vanish(s)
         got = bytearray()
@@ -117,7 +117,7 @@ def unread():
 
 
 def spent():
-    """Replies that were read cost nothing more, though the reader asks no more."""
+    """The server frees replies that were read, even if the client sends no further request."""
     with Server("--memory", "200MB") as server, server.client() as good:
         for _ in range(100):
             good.call("rpush", "small", *[b"x" * 500] * 1000)
@@ -129,7 +129,8 @@ def spent():
 
 
 def greedy():
-    """Requests without end whose replies nobody reads: others are served, and memory is bound."""
+    """Clients that send requests forever and read nothing do not stop others, and memory stays
+    bounded."""
     with Server("--memory", "64MB", "--touch", "0") as server, server.client() as good:
         before, held = server.memory(), []
         good.call("set", "k", "v")
@@ -146,7 +147,8 @@ def greedy():
 
 
 def hoard(server, size):
-    """A client that asks for so many bytes, as far as it is let, and reads none."""
+    """Request replies of `size` bytes in total, as far as the server allows, and read none of
+    them."""
     s = connect(server.addr, room=4096)
     s.setblocking(False)
     one, sent = request("echo", b"x" * 60000) * 16, 0
@@ -159,7 +161,7 @@ def hoard(server, size):
 
 
 def hoarder():
-    """One client that reads nothing leaves room for what others store."""
+    """One client that reads nothing leaves room for the values that others store."""
     with Server("--memory", "64MB", "--touch", "0") as server, server.client() as good:
         s = hoard(server, 50 * MB)
         assert good.call("set", "k", b"x" * (8 * MB)) == b"OK"
@@ -167,7 +169,7 @@ def hoarder():
 
 
 def full(words):
-    """Whether a request was refused for memory; any other error is raised."""
+    """Return whether a request was refused for lack of memory; raise any other error."""
     c, *rest = words
     try:
         c.call(*rest)
@@ -178,13 +180,14 @@ def full(words):
 
 
 def beside(server):
-    """Bytes there may be beside what is stored: the program, buffers, the
-    allocator; with AddressSanitizer, what it keeps around and after each block."""
+    """Return the number of bytes that the server may use in addition to stored values: the
+    program, buffers and the allocator, and with AddressSanitizer the bytes around and after
+    each block."""
     return (600 if server.sanitized() else 24) * MB
 
 
 def limit():
-    """-OOM at the limit, by value, by list, by small keys; and nothing is lost."""
+    """At the limit, values, lists and small keys get -OOM, and no stored value is lost."""
     for what, size in (("set", MB), ("set", 60000), ("set", 1), ("rpush", MB), ("rpush", 1), ("set", 3 * MB)):
         with Server("--memory", "32MB", "--touch", "0") as server, server.client() as c:
             n, text = 0, None
@@ -217,7 +220,7 @@ def limit():
 
 
 def queued():
-    """What waits in MULTI, or is half received, is within the limit too."""
+    """Requests queued in MULTI and half-received arguments count against the limit, too."""
     with Server("--memory", "64MB", "--touch", "0") as server, server.client() as c, server.client() as good:
         good.call("set", "kept", "x" * MB)
         c.call("multi")
@@ -238,7 +241,8 @@ def queued():
             vanish(s)
         until(lambda: info(good, "used_memory") < 3 * MB, "the memory of half bulks")
         good.call("set", "k", b"x" * (32 * MB))
-        # a value larger than all there may be: refused, and the connection is either closed or goes on
+        # a value larger than the whole limit is refused; the connection is then closed or
+        # continues
         with server.client() as big:
             big.send(b"*3\r\n$3\r\nset\r\n$1\r\nk\r\n$200000000\r\n")
             sent = 0
@@ -251,7 +255,7 @@ def queued():
 
 
 def crowd():
-    """One client more than there may be hears Redis's words, and the others stay."""
+    """One client more than the limit gets Redis's error text, and the others stay."""
     with Server("--max-clients", 10) as server:
         first = [server.client() for _ in range(10)]
         for c in first:
@@ -271,21 +275,21 @@ def crowd():
 
 
 def left():
-    """Who leaves more unread than he may for longer than he may is shown out."""
+    """A client that leaves too many bytes unread for too long is disconnected."""
     with Server("--output-limit", "1MB", "--stuck-timeout", "100ms") as server, server.client() as c:
         c.call("rpush", "large", *[b"x" * 100000] * 200)
         bad = [connect(server.addr, room=4096) for _ in range(20)]
         for s in bad:
             s.sendall(request("lrange", "large", 0, -1))
         until(lambda: info(c, "connected_clients") == 1, "the end of those that do not read")
-        # a client that reads, however slowly, gets all of it
+        # a client that reads gets all of its reply, however slowly it reads
         assert len(c.call("lrange", "large", 0, -1)) == 200
         for s in bad:
             s.close()
 
 
 def halted():
-    """Who stops within a request, or reads nothing, keeps no memory from others."""
+    """A client that stops within a request or reads nothing takes no memory from the others."""
     with Server("--memory", "50MB", "--touch", "0", "--stuck-timeout", "300ms") as server, server.client() as c:
         for _ in range(35):
             c.call("rpush", "small", *[b"x" * 500] * 1000)
@@ -307,7 +311,8 @@ def halted():
 
 
 def browser():
-    """No command in the body of a request of HTTP runs, whatever the method, without Host."""
+    """No command in the body of an HTTP request is executed, for any method, also without
+    Host."""
     with Server() as server, server.client() as c:
         for method in b"PUT", b"OPTIONS", b"POST", b"GET", b"DELETE":
             with connect(server.addr) as s:
@@ -319,7 +324,7 @@ def browser():
 
 
 def locked(*options):
-    """A server with a password, and a client that has given it."""
+    """Start a server with a password, and connect a client that has sent it."""
     with open("password", "w") as f:
         f.write("secret\n")
     os.chmod("password", 0o600)
@@ -330,10 +335,11 @@ def locked(*options):
 
 
 def strangers():
-    """Clients without the password keep neither connections nor memory from those with it."""
+    """Clients without the password take neither connections nor memory from clients that have
+    sent it."""
     server, c = locked("--max-clients", 50, "--memory", "8MB", "--touch", 0, "--auth-timeout", "1h")
     with server, c:
-        # 200 that say nothing, 50 of which find a place
+        # 200 silent clients, 50 of which get a place
         silent = [connect(server.addr) for _ in range(200)]
         until(lambda: info(c, "clients_left_auth") == 151, "the end of the first ones")
         with server.client() as other:
@@ -341,7 +347,8 @@ def strangers():
         for s in silent:
             s.close()
         until(lambda: info(c, "connected_clients") == 1, "the end of all")
-        # requests that never end: 8 arguments of 16 kB, long lines, and replies that are not read
+        # requests that never end (8 arguments of 16 kB, long lines), and replies that are not
+        # read
         for part in (b"*10\r\n" + (b"$16000\r\n" + bytes(16000) + b"\r\n") * 8, b"x" * 16000, b"ping\r\n" * 3000,
                      b"*10\r\n" + (b"$4000\r\n" + bytes(4000) + b"\r\n") * 9):
             many = [connect(server.addr, room=4096) for _ in range(49)]
@@ -356,7 +363,7 @@ def strangers():
         assert c.call("ping") == b"PONG"
     server, c = locked("--auth-timeout", "300ms")
     with server, c:
-        # the time counts from the connection, also for a client that goes on sending
+        # the time counts from the connection, also for a client that continues to send
         silent, talks, known = connect(server.addr), connect(server.addr), server.client()
         assert known.call("auth", "secret") == b"OK"
         talks.setblocking(False)
@@ -375,7 +382,7 @@ def strangers():
             until(ended, "the end of one without the password")
         assert info(c, "clients_left_auth") == 2
         assert known.call("ping") == b"PONG"
-        # a client that gives up its rights has as much time again
+        # a client that gives up its rights gets the full time again
         assert known.call("reset") == b"RESET"
         until(lambda: info(c, "clients_left_auth") == 3, "the end of the third")
 
@@ -398,7 +405,7 @@ def guesses():
                 pass
         assert got == b"-WRONGPASS invalid username-password pair or user is disabled.\r\n" * 5, got
         assert info(c, "auth_failures") == 5
-        # a client that makes other requests all the time is ended as well
+        # a client that sends other requests all the time is disconnected as well
         with connect(server.addr) as s:
             push(s, b"ping\r\n" * 1000)
             s.settimeout(60)
@@ -408,7 +415,7 @@ def guesses():
             except ConnectionError:
                 pass
         assert info(c, "clients_left_auth") == 2
-        with server.client() as other:      # a mistake or two do no harm
+        with server.client() as other:      # one or two wrong passwords have no consequences
             for _ in range(2):
                 assert other.error("auth", "wrong").startswith("WRONGPASS")
             assert other.call("auth", "secret") == b"OK"
@@ -418,7 +425,8 @@ def guesses():
 
 
 def patterns():
-    """Long patterns over long names: each is answered, and no other client waits for long."""
+    """Requests with long patterns and long names are answered, and no other client waits for
+    long."""
     with Server() as server, server.client() as c:
         for i in range(200):
             c.call("set", "a" * 30000 + str(i), "v")
@@ -433,7 +441,8 @@ def patterns():
 
 
 def mget():
-    """A reply of 1 TB costs what its request costs, and shows all values of one moment."""
+    """A reply of 1 TB takes as much memory as its request, and shows all values at one
+    moment."""
     with Server("--memory", "200MB", "--touch", 0, "--output-limit", "1GB") as server, server.client() as c:
         c.call("set", "k", bytes(MB))
         c.call("set", "small", "s" * 100)
@@ -446,7 +455,7 @@ def mget():
         until(lambda: info(c, "connected_clients") == 1, "the end of the other")
         used = info(c, "used_memory") - before
         assert used < MB, used
-        # values, among them none, a list, small ones; and what follows
+        # values, including missing ones, a list and small ones, and the next request
         c.call("rpush", "list", "x")
         names = ["k", "small", "none", "list"] * 100
         c.call("config", "resetstat")
@@ -478,7 +487,8 @@ def replies():
 
 
 def descriptors():
-    """Without descriptors: clients beyond them are told so, and nobody hangs or spins."""
+    """With few file descriptors, further clients get an error, and no client hangs or keeps the
+    CPU busy."""
     few = ("sh", "-c", 'ulimit -n 60; exec "$@"', "sh")
     with Server(prefix=few) as server, server.client(wait=10) as c:
         most = int(c.call("config", "get", "maxclients")[1])
@@ -496,7 +506,7 @@ def descriptors():
         for s in many:
             s.close()
         until(lambda: info(c, "connected_clients") == 1, "the end of the others")
-        # fewer than it thinks: taken away while it runs
+        # fewer than the server expects, because the limit is lowered while it runs
         resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (18, 18))
         many = [connect(server.addr, wait=10) for _ in range(30)]
         for s in many:
@@ -514,7 +524,7 @@ def descriptors():
 
 
 def turns():
-    """Requests that take long, sent at once: others are served between any two of them."""
+    """Between two long requests that were sent at once, the server serves other clients."""
     with Server("--memory", "2GB") as server, server.client() as c, server.client() as other:
         c.call("per.create", "t", "capacity", 1000, "selector", "uniform", "alpha", 1)
         c.call("per.add", "t", *[1, "x"] * 1000)
@@ -523,7 +533,7 @@ def turns():
             c.call("per.add", "u", *[1, "x"] * 10000)
 
         def seen():
-            """How many of 20 samples were done, each time that another asked."""
+            """Return how many of 20 samples were complete at each request of another client."""
             out = set()
             other.call("config", "resetstat")
             with server.client() as many:
@@ -538,7 +548,7 @@ def turns():
                     except BlockingIOError:
                         pass
             return out - {0, 20}
-        # in pairs there would be 10 at most; the client may be slow for other reasons
+        # in pairs there would be at most 10; the client can also be slow for other reasons
         tries = []
         while len(tries) < 50 and max(tries, default=0) < 13:
             tries.append(len(seen()))
@@ -547,7 +557,8 @@ def turns():
 
 
 def slices():
-    """What is large goes in slices: others are served between them, and who needs memory has it."""
+    """Large values are freed in slices: others are served between them, and a request that
+    needs memory gets it."""
     with Server("--memory", "60MB", "--touch", "0") as server, server.client() as c:
         def table():
             c.call("per.create", "t", "capacity", 100000)
@@ -575,7 +586,7 @@ def slices():
                 make()
                 c.call("set", "u", "x")
                 c.call("config", "resetstat")
-                # of one request: the second is answered before all is gone
+                # in one request: the second part is answered before all memory is freed
                 c.send(request(*kill) + request("info", "memory") + request("dbsize"))
                 c.reply()
                 said = dict(line.split(":") for line in c.reply().decode().split("\r\n") if ":" in line)
@@ -587,7 +598,8 @@ def slices():
                     kill[0], info(c, "lazyfree_most"))
                 c.call("del", "t", "u")
                 assert info(c, "used_memory") <= empty + 256000, (make, kill, info(c, "used_memory") - empty)
-        # the server frees it for a request that needs it: a value, many arguments, a table
+        # the server frees the memory for a request that needs it: a value, many arguments, a
+        # table
         for need in (("set", "u", b"x" * 50000000), ("rpush", "u", *["x"] * 500000),
                      ("per.create", "u", "capacity", 1500000)):
             while True:
@@ -604,7 +616,7 @@ def slices():
 
 
 def halves(runs=300, first=1):
-    """A value is the old one or the new one, never half of each."""
+    """A value is the old one or the new one, never a mixture."""
     r = random.Random(first)
     with Server("--memory", "200MB") as server, server.client() as learner, server.client() as actor:
         learner.call("set", "params", b"\0" * MB)

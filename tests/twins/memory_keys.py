@@ -14,7 +14,8 @@ from memory_server import Server, fields, info, main
 
 
 def keys():
-    """Tables are keys: all that asks for keys sees them, and what removes keys removes them."""
+    """Tables are keys: commands that list keys include tables, and commands that remove keys
+    remove them."""
     with Server("--capacity", 10) as server, server.client() as c, server.client() as other:
         wrong = "WRONGTYPE Operation against a key holding the wrong kind of value"
         c.call("per.create", "t", "capacity", 10)
@@ -52,7 +53,7 @@ def keys():
 
 
 def scan():
-    """SCAN goes through all keys that stay, while others come and go."""
+    """SCAN visits all keys that exist throughout, while other keys come and go."""
     r = random.Random(7)
     with Server() as server, server.client() as c:
         for i in range(300):
@@ -69,7 +70,8 @@ def scan():
 
 
 def streams():
-    """Frames of actors that add by turns are stored once, as if each had a table of its own."""
+    """Frames of actors that add in turns are stored once, as if each actor had a table of its
+    own."""
     size, stack, n = 100, 4, 200
     for by_reference in (False, True):
         with Server() as server, server.client() as c:
@@ -88,15 +90,15 @@ def streams():
             assert frames == 5 * (n + stack), "%d frames for %d" % (frames, 5 * (n + stack))
             c.call("per.remove", "t", *(i for i, _ in dump(c, "t")))
             assert fields(c.call("per.info", "t"))["frames"] == 0
-            for actor, film in actors:      # what it knew is gone
+            for actor, film in actors:      # the stream's last frames are gone
                 actor.call("per.add", "t", *(["frames", stack + 1, *film[:stack + 1], 1, struct.pack("<8H", 0, 1, 2, 3, 1, 2, 3, 4)]
                                              if by_reference else [1, b"".join(film[:stack] + film[1:stack + 1])]))
             assert fields(c.call("per.info", "t"))["frames"] == 5 * (stack + 1)
-            for _ in range(100):            # more streams than are kept
+            for _ in range(100):            # more streams than the server keeps
                 with server.client() as other:
                     other.call("per.add", "t", 1, os.urandom(2 * stack * size))
             c.call("per.drop", "t")
-            for _ in range(500):            # it is given back bit by bit, and clients go
+            for _ in range(500):            # memory is released in slices, and clients disconnect
                 if (now := info(c, "used_memory")) <= used + 100000:
                     break
                 time.sleep(0.01)

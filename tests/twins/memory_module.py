@@ -20,7 +20,7 @@ from memory_server import MODULE, fields, info, main, until
 
 
 class Redis:
-    """A redis-server with the module in a folder of its own, which stays."""
+    """A redis-server with the module, in a folder of its own that is kept."""
 
     def __init__(self, name, *options, port=None, seed=1):
         os.makedirs(name, exist_ok=True)
@@ -67,7 +67,7 @@ class Redis:
 
 
 def history(c, r, steps=120):
-    """Tables of all kinds, and what happens to them; the errors that came."""
+    """Make tables of all kinds, change them, and return the errors that occurred."""
     kinds = {"p": ["alpha", 1], "u": ["selector", "uniform", "times", 2], "f": ["selector", "fifo"],
              "l": ["selector", "lifo", "times", 3], "s": ["selector", "lifo"],
              "g": ["selector", "fifo"], "w": ["selector", "fifo", "times", 1],
@@ -102,15 +102,16 @@ def history(c, r, steps=120):
 
 
 def waits(c):
-    """One waits to draw until there is enough, one to add until it may, and both are served."""
+    """One client waits to draw until there are enough experiences, one waits to add, and both
+    are served."""
     at = c.sock.getpeername()
     at = at if isinstance(at, str) else "%s:%d" % at[:2]
     with Client(at) as drawer, Client(at) as adder:
         have = fields(c.call("per.info", "w"))["have"]
-        if have > 0:        # each is drawn once
+        if have > 0:        # each experience is drawn once
             c.call("per.sample", "w", have)
         drawer.send(request("per.sample", "w", 2, "timeout", 30000))
-        # ten times as many draws as there can have been
+        # ten times as many draws as are possible
         c.call("per.limit", "v", "ratio", 10 * (1 + fields(c.call("per.info", "v"))["sampled"]), 0, "slack", 0)
         assert c.error("per.add", "v", 1, "no").startswith("LIMIT")
         adder.send(request("per.add", "v", "timeout", 30000, 1, "late"))
@@ -122,11 +123,11 @@ def waits(c):
 
 
 def state(c):
-    """All there is to know of the tables, but for the scale of a tree."""
+    """Return everything that can be read of the tables, except the scale of a tree."""
     out = {}
     for t in "fglpsuvw":
         of = fields(c.call("per.info", t))
-        # which experience a new one shares its frames with is forgotten
+        # the experience with which a new one shares its frames is not saved
         frames = ("frames", "frames_bytes") if t == "g" else ()
         out[t] = (dump(c, t), {k: v for k, v in of.items() if k not in ("shift", "sum", "raised", "rescaled_most", *frames)},
                   c.call("per.sample_ro", t, of["have"])[3] if t == "g" and of["have"] else
@@ -141,7 +142,7 @@ def same_state(one, other, what):
 
 
 def answers():
-    """The same requests of the same seed: innet-memory's answers, to the byte."""
+    """The same requests with the same seed get innet-memory's answers, byte for byte."""
     from memory_server import Server
     import memory_server
     r, script = random.Random(5), []
@@ -166,10 +167,10 @@ def answers():
     memory_server.MODULE = MODULE
     plain = [[str(x) if isinstance(x, Error) else x for x in g] for g in got]
     for words, a, b in zip(script, *plain):
-        if "wrong number of arguments" in str(a):       # Redis counts them itself
+        if "wrong number of arguments" in str(a):       # Redis itself counts them
             b = b.split(";")[0]
         assert a == b, "%r: %.200r inside Redis, %.200r from innet-memory" % (words, a, b)
-    for module in (MODULE, None):               # and in RESP3, line by line
+    for module in (MODULE, None):               # and with RESP3, line by line
         memory_server.MODULE = module
         with Server("--seed", 9) as server, server.client() as c:
             c.send(request("hello", 3) + request("echo", "BEGIN"))
@@ -190,7 +191,7 @@ def answers():
 
 
 def holes(c):
-    """A stack with holes that were filled once and twice: the ids that come next."""
+    """In a stack with holes that were filled once and twice, return the next ids."""
     c.call("per.create", "holes", "capacity", 5, "selector", "lifo")
     ids = c.call("per.add", "holes", 1, "a", 1, "b", 1, "c")
     c.call("per.remove", "holes", ids[2])
@@ -200,7 +201,7 @@ def holes(c):
 
 
 def rdb(runs=3):
-    """SAVE, kill -9, start: all is there, and goes on with the same ids."""
+    """After SAVE, kill -9 and a restart, all data is there and ids continue."""
     r = random.Random(1)
     for turn in range(runs):
         with Redis("rdb", seed=turn) as server, server.client() as c:
@@ -218,7 +219,8 @@ def rdb(runs=3):
 
 
 def aof(runs=3):
-    """appendfsync always, kill -9 between requests, rewritten or not: nothing is lost."""
+    """With appendfsync always and kill -9 between requests, no data is lost, whether the file
+    was rewritten or not."""
     r = random.Random(2)
     how = ["--appendonly", "yes", "--appendfsync", "always", "--aof-use-rdb-preamble", "no"]
     for turn in range(runs):
@@ -235,7 +237,8 @@ def aof(runs=3):
 
 
 def replicas():
-    """One attached before and one after: the same as the master, ids to come as well."""
+    """A replica attached before and one attached after equal the master, including the next
+    ids."""
     r = random.Random(3)
     with Redis("m") as master, Redis("before") as before, Redis("after") as after, master.client() as c:
         c.call("config", "set", "port", 0)
@@ -261,7 +264,8 @@ def replicas():
 
 
 def keys():
-    """Who waits is answered when the table goes, whichever way; other types are refused."""
+    """Waiting clients are answered when the table is removed in any way, and other types are
+    refused."""
     with Redis("keys") as server, server.client() as c:
         assert c.call("set", "string", 1) == b"OK"
         assert c.error("per.info", "string").startswith("WRONGTYPE")
@@ -276,7 +280,7 @@ def keys():
             for w in waiting:
                 w.send(request("per.sample", "t", 1, "timeout", 3600000) + request("echo", 7))
             until(lambda: info(c, "blocked_clients") == 3, "three that wait")
-            if how == ["swapdb", 1, 0]:     # for one that could be drawn from
+            if how == ["swapdb", 1, 0]:     # for a table from which a client could draw
                 c.pipeline([("select", 1), ("per.create", "t", "capacity", 5), ("per.add", "t", 1, "x"), ("select", 0)])
             c.call(*how)
             if how[0] == "pexpire":
@@ -318,7 +322,7 @@ def keys():
         got = c.call("dump", "t")
         c.call("restore", "w", 0, got)
         assert dump(c, "w") == dump(c, "t")
-        for at in range(0, len(got), max(1, len(got) // 200)):  # what is damaged is refused
+        for at in range(0, len(got), max(1, len(got) // 200)):  # damaged payloads are refused
             bad = got[:at] + bytes([got[at] ^ 1]) + got[at + 1:]
             c.call("config", "set", "sanitize-dump-payload", "no")
             assert isinstance(c.pipeline([("restore", "bad", 0, bad)])[0], Error)
@@ -332,7 +336,7 @@ def keys():
 
 
 def crc64():
-    """The CRC-64 that ends a payload of DUMP, as a function of bytes."""
+    """Return the CRC-64 that ends a payload of DUMP, as a function of bytes."""
     table = []
     for n in range(256):
         for _ in range(8):
@@ -348,7 +352,8 @@ def crc64():
 
 
 def forge(c, crc=crc64()):
-    """A function that returns a payload for RESTORE with any table and any declared length."""
+    """Return a function that makes a payload for RESTORE with any table and any declared
+    length."""
     c.call("per.create", "model", "capacity", 5)
     model = c.call("dump", "model")
     c.call("del", "model")
@@ -377,7 +382,7 @@ def memory_kb(server, field="VmHWM"):
 
 
 def restore():
-    """RESTORE keeps to maxmemory, and takes no memory that its payload does not need."""
+    """RESTORE obeys maxmemory, and takes no memory that its payload does not need."""
     how = ["--maxmemory", "200mb", "--maxmemory-policy", "allkeys-lru"]
     with Redis("limited", *how) as server, server.client() as c:
         payload = forge(c)
@@ -386,7 +391,7 @@ def restore():
         def refused(what, data):
             was, kb = info(c, "used_memory"), memory_kb(server)
             assert c.error("restore", "bad", 0, data) == "ERR Bad data format", what
-            c.call("set", "key0", "x")          # which would now evict others
+            c.call("set", "key0", "x")          # which would now evict other keys
             assert c.call("dbsize") >= 100 and info(c, "evicted_keys") == 0, what + " evicts keys"
             now, now_kb = info(c, "used_memory"), memory_kb(server)
             assert now - was < 1 << 20, "%s: used_memory was %d and is %d" % (what, was, now)
@@ -423,7 +428,7 @@ def restore():
             assert c.call("per.sample", "t", 1)[3] == [b"%d" % slots[0 if selector == 2 else -1]] or selector == 1
             assert c.call("per.add", "t", 1, "next") == [2 << 32]
             c.call("del", "t")
-        # what is honest still loads, also below a smaller maxmemory
+        # valid payloads still load, also with a smaller maxmemory
         c.call("per.create", "t", "capacity", 10**6)
         for i in range(20):
             c.call("per.add", "t", *[w for k in range(500) for w in (1 + k, bytes(1000))])
@@ -447,7 +452,7 @@ def restore():
 
 
 def acl():
-    """A user that may only sample, and only this table."""
+    """An ACL user may only sample, and only from this table."""
     with Redis("acl") as server, server.client() as c:
         c.call("per.create", "t", "capacity", 5)
         c.call("per.create", "secret", "capacity", 5)
@@ -473,7 +478,7 @@ def free_ports(n):
 
 
 def tls():
-    """Over TLS, by the client in Python."""
+    """The client in Python works over TLS."""
     import ssl
     subprocess.run("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost "
                    "-addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem", shell=True, check=True,
@@ -488,7 +493,7 @@ def tls():
 
 
 def three(check):
-    """check(servers, their ports, clients to them) with a cluster of three masters."""
+    """Run check(servers, ports, clients) with a cluster of three masters."""
     ports = free_ports(6)
     how = ["--cluster-enabled", "yes", "--cluster-node-timeout", 2000]
     servers = []
@@ -510,13 +515,14 @@ def three(check):
 
 
 def settled(c):
-    """Each has heard of each one's epoch and slots: one who had not could give its own the same epoch."""
+    """Does each master have the epochs and slots of all others?  Otherwise two could take the
+    same epoch."""
     said = [sorted(line.split()[:1] + line.split()[6:] for line in x.call("cluster", "nodes").splitlines()) for x in c]
     return all(x == said[0] for x in said)
 
 
 def cluster(moves=30):
-    """Three masters; a table's slot goes from one to another and on while clients add and sample."""
+    """Three masters: a table's slot moves repeatedly while clients add and sample."""
     def check(servers, ports, c):
         names = innet_replay.shard_names("replay", 3)
         m = innet_replay.Memory([s.addr for s in servers], cluster=True, fields={"x": "i8"}, capacity=3000, alpha=1, seed=1)
@@ -534,7 +540,7 @@ def cluster(moves=30):
             c[at].call("cluster", "setslot", the_slot, "migrating", ids[to])
             assert len(m.sample(50).x) == 50
             assert c[at].call("migrate", "127.0.0.1", ports[to], key, 0, 1000 * WAIT_S) == b"OK"
-            m.add(x=[added + 1], shard=0)       # asks there, for it is not yet told that it moved
+            m.add(x=[added + 1], shard=0)       # the client asks there, because it has not been redirected yet
             got = m.sample(60)
             m.update(got.ids, np_ones(len(got.ids)))
             for k in (to, at, 3 - at - to):
@@ -550,7 +556,7 @@ def cluster(moves=30):
 
 
 def apex():
-    """torch-apex.py learns until it solves CartPole, through a cluster of three."""
+    """torch-apex.py learns through a cluster of three until it solves CartPole."""
     where = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../share/examples/torch-apex.py")
     said = []
 
@@ -565,7 +571,8 @@ def apex():
 
 
 def agents():
-    """innet-agent's actors and learner through a cluster of three, named in another order than its slots have."""
+    """innet-agent's actors and learner use a cluster of three, listed in another order than its
+    slots."""
     said = []
 
     def check(servers, ports, c):
@@ -582,7 +589,7 @@ def agents():
 
 
 class Agents:
-    """Two actors and a learner of Ape-X at these servers, without end."""
+    """Two actors and a learner of Ape-X at these servers, which run until they are stopped."""
 
     def __init__(self, servers, *options):
         at = ["--replay-memory", ",".join(s.addr for s in servers), "-q", "--algo", "dqn", *options]
@@ -591,11 +598,11 @@ class Agents:
         self.all = [subprocess.Popen(["innet-agent", *one, *at], stderr=subprocess.PIPE) for one in each]
 
     def ended(self):
-        """What each has said, and its status, when all have ended."""
+        """Return standard error and status of each agent when all have ended."""
         return [(a.communicate(timeout=4 * WAIT_S)[1].decode(), a.returncode) for a in self.all]
 
     def end(self):
-        """The learner is told to end, and the actors by it: without a word."""
+        """Stop the learner, which ends the actors; none may print an error."""
         self.all[-1].terminate()
         for said, status in self.ended():
             assert (said, status) == ("", 0), (said, status)
@@ -612,13 +619,15 @@ class Agents:
 
 
 def updated(c, key, asking=False):
-    """How many priorities were set in a table, which may be on its way to there; 0 where it is not."""
+    """Return the number of priority updates in a table, which may still be moving to this
+    server; 0 if it is absent."""
     got = c.pipeline([("asking",)] * asking + [("per.info", key)])[-1]
     return 0 if isinstance(got, Error) else fields(got)["updated"]
 
 
 def asks():
-    """A slot is on its way and stays so: agents ask where they are sent, each time, and do not wait for its end."""
+    """While a slot stays in migration, agents follow each ASK redirection and do not wait for
+    the end."""
     def check(servers, ports, c):
         key = innet_replay.shard_names("innet:replay", 3)[0]
         slot, ids = innet_replay.slot(key), [x.call("cluster", "myid") for x in c]
@@ -640,7 +649,7 @@ def asks():
 
 
 def failover():
-    """A master is killed while agents train: they go on at the replica that takes over."""
+    """When a master is killed, agents continue with the replica that takes over."""
     def check(servers, ports, c):
         key = innet_replay.shard_names("innet:replay", 3)[0]
         port, bus = free_ports(2)
@@ -652,7 +661,7 @@ def failover():
         until(lambda: r.pipeline([("cluster", "replicate", master)])[0] == b"OK", "a replica")
         until(lambda: b"master_link_status:up" in r.call("info", "replication"), "a replica that has all")
         until(lambda: all(b"cluster_known_nodes:4" in x.call("cluster", "info") for x in [r, *c]), "a cluster of four")
-        # a node that knows a later epoch than the replica would not vote for it
+        # a node with a later epoch than the replica's would not vote for it
         until(lambda: settled([r, *c]), "four that agree")
         with Agents(servers[:3]) as agents:
             until(lambda: updated(c[0], key) > 500, "a learner that learns")
@@ -667,7 +676,8 @@ def failover():
 
 
 def leaderless():
-    """A master is killed and nobody takes over: one line each, which says what is missing."""
+    """If no replica replaces a killed master, each agent prints one line that names what is
+    missing."""
     def check(servers, ports, c):
         key = innet_replay.shard_names("innet:replay", 3)[1]
         with Agents(servers, "--give-up", "4s") as agents:

@@ -15,7 +15,7 @@ from memory_server import Server, fields, info, main, until
 
 
 def limits():
-    """At both bounds, and one past them: -LIMIT with the reason and the counts."""
+    """At both bounds and one beyond them: -LIMIT with the reason and the counts."""
     with Server() as server, server.client() as c:
         c.call("per.create", "t", "capacity", 100, "ratio", 1, 4, "slack", 10)
         for i in range(10):
@@ -36,7 +36,7 @@ def limits():
         for when in (1, 50):
             why = c.error("per.sample", "t", 1, "timeout", when)
             assert why.startswith("LIMIT ") and "44 sampled" in why, why
-        # within a transaction nothing waits
+        # within a transaction no client waits
         c.pipeline([("multi",), ("per.sample", "t", 1, "timeout", 3600000), ("ping",)])
         got = c.call("exec")
         assert str(got[0]).startswith("LIMIT ") and got[1] == b"PONG", got
@@ -50,7 +50,7 @@ def limits():
 
 
 def freed(runs=5):
-    """A client parked at a limit is answered when another lifts it, under load."""
+    """A client that waits at a limit is answered when another client lifts it, under load."""
     with Server() as server, server.client() as c, server.client() as load:
         for turn in range(runs):
             c.call("per.create", "t", "capacity", 100, "ratio", 1, 2, "slack", 10)
@@ -60,7 +60,7 @@ def freed(runs=5):
             for k, p in enumerate(parked):
                 p.send(request("per.sample", "t", 5, "timeout", 3600000) + request("echo", k))
             load.call("per.create", "other", "capacity", 1000)
-            for i in range(500):        # all are served while those wait
+            for i in range(500):        # other requests are served while those clients wait
                 load.call("per.add", "other", 1, "x" * 1000)
                 load.call("per.sample", "other", min(i + 1, 10))
                 assert c.call("ping") == b"PONG"
@@ -86,7 +86,7 @@ def freed(runs=5):
 
 
 def inserts():
-    """Actors that are too fast are parked, and let go by the learner's samples."""
+    """Actors that are too fast wait, and each sample of the learner releases one."""
     with Server() as server, server.client() as c, server.client() as learner:
         c.call("per.create", "t", "capacity", 50, "ratio", 1, 0, "slack", 5)
         actors = [server.client() for _ in range(4)]
@@ -110,7 +110,7 @@ def inserts():
 
 
 def turns():
-    """Actors parked at a limit are let go in the order in which they came."""
+    """Actors that wait at a limit are answered in order of arrival."""
     with Server() as server, server.client() as c:
         c.call("per.create", "t", "capacity", 50, "ratio", 1, 0, "slack", 1)
         c.call("per.add", "t", 1, "x")
@@ -120,7 +120,7 @@ def turns():
             a.send(add)
             until(lambda: info(c, "blocked_clients") == n, "another that is parked")
         for _ in range(10):
-            for a in actors:  # an actor that got its answer asks again, before the next sample
+            for a in actors:  # an actor that was answered adds again before the next sample
                 c.call("per.sample", "t", 1)
                 assert len(a.reply()) == 1
                 a.send(add)
@@ -128,7 +128,7 @@ def turns():
 
 
 def most():
-    """A request has 131072 experiences at most: one that has more is refused, and changes nothing."""
+    """A request with more than 131072 experiences is refused and changes nothing."""
     with Server() as server, server.client() as c:
         n = 1 << 17
         c.call("per.create", "t", "capacity", 200000)
@@ -146,7 +146,7 @@ def most():
 
 
 def updates():
-    """Duplicate, stale and removed ids; priorities that are none."""
+    """PER.UPDATE with duplicate, stale and removed ids, and with invalid priorities."""
     with Server() as server, server.client() as c:
         c.call("per.create", "t", "capacity", 4, "alpha", 1)
         old = c.call("per.add", "t", 1, "a", 2, "b")
@@ -186,7 +186,8 @@ def updates():
 
 
 def pages(runs=20, first=1):
-    """PER.DUMP by pages while others add: none twice, none left out that stayed."""
+    """PER.DUMP by pages while others add: no id twice, and no id missing that existed
+    throughout."""
     for seed in range(first, first + runs):
         r = random.Random(seed)
         with Server() as server, server.client() as c, server.client() as actor:
@@ -200,7 +201,7 @@ def pages(runs=20, first=1):
                 start, got = c.call("per.dump", "t", "from", start, "count", r.randrange(1, 1 + capacity // 3 + 1))
                 seen += got[::2]
                 if len(added) > 10000:
-                    continue    # it must end when no actor adds
+                    continue    # the dump must end while no actor adds
                 if r.random() < .8:
                     added += actor.call("per.add", "t", *[1, "x"] * r.randrange(1, 3 + capacity // 20))
                 if r.random() < .2:
@@ -214,7 +215,7 @@ def pages(runs=20, first=1):
 
 
 class Model:
-    """A table as the design has it, as plainly as it can be."""
+    """A plain model of a table, written from the specification."""
 
     def __init__(self, capacity, pick):
         self.capacity, self.pick, self.highest = capacity, pick, 0
@@ -225,7 +226,8 @@ class Model:
         return [x for x in self.ring if x[1] is not None]
 
     def remove(self, item):
-        """A hole, which keeps its place; of a stack's end it is room again."""
+        """Leave a hole in the place of the item; at the end of a stack the place is free
+        again."""
         item[1] = None
         self.count["removed"] += 1
         while self.pick == "lifo" and self.ring and self.ring[-1][1] is None:
@@ -241,7 +243,8 @@ class Model:
 
 
 def model(runs=50, first=1):
-    """Random requests to a table and to a model of it: ids, dump, counters, draws."""
+    """Random requests to a table and to a model of it give the same ids, dump, counters and
+    draws."""
     for seed in range(first, first + runs):
         r = random.Random(seed)
         with Server("--seed", seed) as server, server.client() as c:
@@ -322,7 +325,8 @@ def model_draw(r, c, m, alpha, pick):
 
 
 def strata():
-    """stratified: one from each of as many equal parts as are drawn, in order; else not."""
+    """A stratified draw of N takes one experience from each of N equal parts, in order; others
+    do not."""
     with Server("--seed", 3) as server, server.client() as c:
         for pick in ("per", "uniform"):
             c.call("per.create", pick, "capacity", 1000, "selector", pick)
@@ -335,13 +339,13 @@ def strata():
             assert 550 < len(set(drawn)) < 720, "%d of 1000, not 632 or so" % len(set(drawn))
         c.call("per.create", "one", "capacity", 1000, "alpha", 1)
         ids = c.call("per.add", "one", *(w for i in range(1000) for w in (999 if i == 500 else 1, "x")))
-        # which has half of all priorities
+        # an id with half of all priorities
         drawn = c.call("per.sample", "one", 100, "stratified")[0]
         assert 49 <= drawn.count(ids[500]) <= 51, drawn.count(ids[500])
 
 
 def binary():
-    """Packed and as text, the same draw."""
+    """A draw is the same for packed and for text arguments."""
     with Server("--seed", 7) as one, Server("--seed", 7) as other, one.client() as a, other.client() as b:
         for c in (a, b):
             c.call("per.create", "t", "capacity", 100)
@@ -355,7 +359,7 @@ def binary():
 
 
 def times():
-    """times 2: each is drawn twice at most, and then it is gone."""
+    """With times 2, each experience is drawn at most twice and then removed."""
     with Server() as server, server.client() as c:
         c.call("per.create", "t", "capacity", 100, "selector", "fifo", "times", 2)
         ids = c.call("per.add", "t", *(w for i in range(30) for w in (1, "x%d" % i)))
@@ -373,7 +377,8 @@ def times():
 
 
 def worn():
-    """Behind an item that is worn out chances are of what is left, and weights with them."""
+    """After a draw removes an item, probabilities and weights are those of the remaining
+    items."""
     with Server("--seed", 5) as server, server.client() as c:
         seen = {}
         for turn in range(300):
@@ -396,7 +401,8 @@ def worn():
 
 
 def extremes():
-    """Priorities that are too small to be told apart are drawn, and counted; options come once."""
+    """Priorities too small to change the sum are still drawn and counted; an option may occur
+    only once."""
     with Server("--seed", 5) as server, server.client() as c:
         c.call("per.create", "t", "capacity", 1000, "alpha", 1)
         ids = c.call("per.add", "t", "1e-50", "x", *[0, "x"] * 9)
@@ -413,7 +419,8 @@ def extremes():
 
 
 def rescale():
-    """All leaves of a large table are made anew in slices, and drawn from as they were until then."""
+    """The server recomputes all leaves of a large table in slices; until then draws use the old
+    ones."""
     with Server("--seed", 4) as server, server.client() as c:
         n, most = 200000, 65536
         c.call("per.create", "t", "capacity", n, "alpha", 1)
@@ -434,7 +441,8 @@ def rescale():
 
 
 def sums():
-    """SUM: what was drawn from, exact and from before the draw, as PER.INFO has it."""
+    """SUM: a draw reports the exact sum that it was drawn from, which PER.INFO reported
+    before."""
     with Server("--seed", 9) as server, server.client() as c:
         c.call("per.create", "t", "capacity", 100, "alpha", 1)
         c.call("per.add", "t", *(w for i in range(100) for w in (2 ** (i % 8), "x")))
@@ -459,7 +467,8 @@ def sums():
 
 
 def frames(runs=20, first=1):
-    """Experiences of frames, by value and by reference: the same bytes, stored once."""
+    """Experiences with frames by value and by reference have the same bytes, and each frame is
+    stored once."""
     for seed in range(first, first + runs):
         r = random.Random(seed)
         size, stack, n, tail = r.choice((1, 7, 84, 1000)), r.randrange(1, 6), r.randrange(1, 60), r.randrange(20)
@@ -496,7 +505,7 @@ def frames(runs=20, first=1):
 
 
 def shared():
-    """A film of 84 x 84: by reference a fifth of the memory at most, and given back."""
+    """A film of 84 x 84 by reference takes at most a fifth of the memory, and releases it."""
     film = [os.urandom(7056) for _ in range(1004)]
     with Server("--touch", "0") as server, server.client() as c:
         empty = info(c, "used_memory")
@@ -514,7 +523,7 @@ def shared():
 
 
 def likely(r, ids, vocabulary):
-    """A request that is almost a good one, if not a good one."""
+    """Return a request that is valid or almost valid."""
     f = b"\0\0" * 4 + b"tail"
     name, words = r.choice((
         ("add", ["t", 1, "x"]), ("add", ["u", "max", "x", .5, "y"]), ("add", ["f", 1, b"abcdefgh"]),
@@ -528,13 +537,13 @@ def likely(r, ids, vocabulary):
     while r.random() < .4:
         at = r.randrange(len(words) + 1)
         words[at:at + r.randrange(2)] = [r.choice(vocabulary + ids)] * r.randrange(2)
-    if "timeout" in words:      # of these none may be long
+    if "timeout" in words:      # none of these may be long
         words = [1 if isinstance(w, (int, float)) and w >= 100 else w for w in words]
     return ("per." + name, *words)
 
 
 def nonsense(runs=3000, first=1):
-    """Words in any order after PER.*: an error or a good reply, and it lives."""
+    """Random words after PER.* get an error or a valid reply, and the server continues."""
     r = random.Random(first)
     vocabulary = ["capacity", "alpha", "selector", "per", "uniform", "fifo", "lifo", "times", "ratio", "slack", "timeout",
                   "frames", "beta", "stratified", "refs", "binary", "sum", "max", "from", "count", "t", "f", "u", "", "x",
@@ -562,7 +571,8 @@ def nonsense(runs=3000, first=1):
 
 
 def room():
-    """A table at --memory: -OOM, and what was in it is there; none of impossible size."""
+    """A table at --memory gets -OOM and keeps its contents; tables of impossible size are
+    refused."""
     for words, size in (((), 100000), ((), 100), (("frames", 1, b"f" * 1000), 0)):
         with Server("--memory", "32MB", "--touch", "0") as server, server.client() as c:
             c.call("per.create", "t", "capacity", 100000, "selector", "uniform")

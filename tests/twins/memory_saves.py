@@ -26,15 +26,15 @@ def blob(n):
 
 
 class History:
-    """What a server was told, and what of it must outlive it."""
+    """The requests that a server received, and the data that must survive it."""
 
     def __init__(self):
         self.listed = self.saved_list = 0       # elements of the list
-        self.added, self.saved_added = [], 0    # ids, in the order they came
+        self.added, self.saved_added = [], 0    # ids in the order of arrival
         self.version = self.saved_version = 0   # of the parameters
 
     def one(self, c, r):
-        """One request more, and its reply."""
+        """Send one more request and return its reply."""
         kind = r.random()
         if kind < .3:
             n = r.randrange(1, 5)
@@ -57,7 +57,8 @@ class History:
         self.saved_list, self.saved_added, self.saved_version = mark
 
     def check(self, c):
-        """After a restart: at least what was saved, each thing whole; go on from there."""
+        """After a restart, check that at least the saved data is there and complete; continue
+        from there."""
         got = [int(x) for x in c.call("lrange", "list", 0, -1)]
         assert got == list(range(len(got))), "the list has %s" % got
         assert self.saved_list <= len(got) <= self.listed, (self.saved_list, len(got), self.listed)
@@ -84,7 +85,7 @@ def f32(x):
 
 
 def dump(c, table, page=700):
-    """All ids and priorities of a table, oldest first."""
+    """Return all ids and priorities of a table, oldest first."""
     out, at = [], 0
     while at is not None:
         at, got = c.call("per.dump", table, "from", at, "count", page)
@@ -93,12 +94,12 @@ def dump(c, table, page=700):
 
 
 def half_written():
-    """Is there more than the file and its lock?"""
+    """Are there other files than the checkpoint and its lock?"""
     return bool([f for f in os.listdir(".") if f.startswith(SAVE) and f not in (SAVE, SAVE + ".lock")])
 
 
 def whole(h, *options):
-    """A server on the file, which holds what it must."""
+    """Start a server on the file, and check that it has the required data."""
     server = Server("--save", SAVE, "--capacity", 1 << 20, *options)
     try:
         with server.client() as c:
@@ -112,10 +113,11 @@ def whole(h, *options):
 
 
 def kill9(runs=20, first=1):
-    """kill -9 during load and during PER.SAVE: the file is whole, and what was saved is there."""
+    """kill -9 during load and during PER.SAVE: the file is complete, and the saved data is
+    there."""
     h, halves = History(), 0
     with whole(h) as server, server.client() as c:
-        c.call("set", "heavy", b"heavy" * 1000000)      # so that a save takes a while
+        c.call("set", "heavy", b"heavy" * 1000000)      # makes a save take a while
         assert c.call("per.save") == b"OK"
         server.kill()
     for seed in range(first, first + runs):
@@ -143,7 +145,7 @@ def kill9(runs=20, first=1):
 
 
 def orphan(runs=5, first=1):
-    """The child that was saving when its server died must not write over a later save."""
+    """The child that was saving when its server died must not overwrite a later save."""
     h, r = History(), random.Random(first)
     with whole(h) as server, server.client() as c:
         for k in range(40):
@@ -169,7 +171,8 @@ def orphan(runs=5, first=1):
 
 
 def second():
-    """A file that a server has is no other's, until it is gone, however; with its lock, if it ended well."""
+    """A file in use is refused to other servers until its server has ended in any way; a clean
+    end also removes the lock."""
     def is_refused(name):
         with Server("--save", name, wait=False) as other:
             assert other.ends() == 1, other.said()
@@ -177,15 +180,15 @@ def second():
                                     "%s.lock\n" % (name, name)), other.said()
     h, r = History(), random.Random(1)
     with whole(h) as server, server.client() as c:
-        is_refused(SAVE)                        # before there is a file
+        is_refused(SAVE)                        # before the file exists
         with Server("--save", "other.save"):
             pass
         for _ in range(50):
             h.one(c, r)
-        assert c.call("per.save") == b"OK"      # which makes it another file
+        assert c.call("per.save") == b"OK"      # which replaces it by another file
         h.saved(h.mark())
-        c.send(request("per.save"))             # and a second one, perhaps, under way:
-        is_refused(os.path.abspath(SAVE))       # whose beginning stays
+        c.send(request("per.save"))             # and a second save, possibly still running,
+        is_refused(os.path.abspath(SAVE))       # whose unfinished file remains
         assert c.reply() == b"OK"
         server.kill()
         assert os.path.exists(SAVE + ".lock")
@@ -202,7 +205,7 @@ def second():
 
 
 def links():
-    """One file has one server by whatever name, and a link stays one."""
+    """One file has one server, under any name, and a link remains a link."""
     with Server("--save", SAVE) as a, a.client() as c:
         c.call("set", "k", 1)
         assert c.call("per.save") == b"OK"
@@ -247,7 +250,7 @@ def links():
 
 
 def beside():
-    """What stands where FILE.lock or FILE.tmp go is named, and not FILE."""
+    """An error names the other file in the place of FILE.lock or FILE.tmp, and not FILE."""
     os.mkdir("f.lock")
     os.mkdir("g.tmp")
     os.symlink("elsewhere", "h.lock")
@@ -264,7 +267,7 @@ def beside():
 
 
 def pipes():
-    """A pipe that comes into the place of the file: refused, and nobody waits."""
+    """A pipe in the place of the file is refused, and no client waits for it."""
     with Server("--save", SAVE) as a, a.client() as c:
         c.call("set", "k", 1)
         assert c.call("per.save") == b"OK"
@@ -278,7 +281,7 @@ def pipes():
 
 
 def private():
-    """A new file is for its owner; one that is there keeps whom it was for."""
+    """Only the owner can read a new file; an existing file keeps its permissions."""
     old = os.umask(0o022)
     try:
         with Server("--save", SAVE) as a, a.client() as c:
@@ -292,7 +295,7 @@ def private():
 
 
 def times():
-    """A key that expires does so at its time after a restart, too, and others stay."""
+    """A key also expires at its time after a restart, and other keys remain."""
     with Server("--save", SAVE) as a, a.client() as c:
         c.call("set", "long", 1, "exat", 9999999999)
         c.call("rpush", "list", 1, 2)
@@ -312,13 +315,14 @@ def times():
 
 
 def heirs():
-    """The child that saves has the lock as well; and one that is about to be given back is waited for."""
+    """The saving child holds the lock, too, and a new server waits for a lock that is being
+    released."""
     with Server("--save", SAVE) as server, server.client() as c:
         for k in range(100):
             c.call("set", k, bytes(2 << 20))
         c.send(request("per.save"))
         until(lambda: children_of(server.pid), "the child")
-        os.kill(children_of(server.pid)[0], signal.SIGSTOP)     # before it is done
+        os.kill(children_of(server.pid)[0], signal.SIGSTOP)     # before the save is complete
         held = "/proc/%d/fd" % children_of(server.pid)[0]
         names = [os.readlink(os.path.join(held, f)) for f in os.listdir(held)]
         assert os.path.abspath(SAVE) + ".lock" in names, names
@@ -332,7 +336,7 @@ def heirs():
 
 
 def children_of(pid):
-    """Processes called innet-memory that are not ours: what a server that died left."""
+    """Return the processes called innet-memory that are not ours: children of a dead server."""
     out = []
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -346,7 +350,7 @@ def children_of(pid):
 
 
 def ends():
-    """SIGTERM, SHUTDOWN: what was acknowledged is in the file."""
+    """After SIGTERM and SHUTDOWN, the file has all acknowledged data."""
     h, r = History(), random.Random(1)
     for way in ("term", "int", "shutdown", "duration"):
         with whole(h) as server, server.client() as c:
@@ -363,7 +367,7 @@ def ends():
 
 
 def every():
-    """--save-every saves by itself."""
+    """--save-every saves without a request."""
     h, r = History(), random.Random(1)
     with whole(h, "--save-every", "1s") as server, server.client() as c:
         h.one(c, r)
@@ -384,7 +388,7 @@ def every():
 
 
 def no_room(prefix):
-    """A save that does not fit, then one that does."""
+    """A save that does not fit fails, and a later one that fits succeeds."""
     h, r = History(), random.Random(1)
     with Server("--save", SAVE, "--capacity", 1 << 20, prefix=prefix) as server, server.client() as c:
         for _ in range(20):
@@ -413,7 +417,7 @@ def no_room(prefix):
 
 
 def disk():
-    """A disk of 8 MB, to be run in a mount namespace of its own."""
+    """Saves on a full disk of 8 MB; run this check in a mount namespace of its own."""
     os.mkdir("disk")
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "none", "disk"], check=True)
     os.chdir("disk")
@@ -425,12 +429,12 @@ def disk():
 
 
 def quota():
-    """Files of 8 MB at most."""
+    """Saves with a limit of 8 MB for each file."""
     return no_room(("bash", "-c", "ulimit -f 8192; exec \"$@\"", "bash"))
 
 
 def refused(name, how):
-    """A server on a damaged file says what is wrong with it, and ends with 1."""
+    """A server on a damaged file explains the damage and exits with status 1."""
     with Server("--save", name, wait=False) as server:
         status, said = server.ends(), server.said()
         assert status == 1, "%s: status %d: %s" % (how, status, said)
@@ -441,7 +445,8 @@ def refused(name, how):
 
 
 def damaged(runs=60, first=1):
-    """Files cut short, with bits turned, with bytes added: refused with a reason."""
+    """Files that are truncated, have flipped bits or additional bytes are refused with a
+    reason."""
     h, r = History(), random.Random(first)
     with whole(h) as server, server.client() as c:
         c.call("per.create", "frames", "capacity", 100)
@@ -482,7 +487,7 @@ def damaged(runs=60, first=1):
 
 
 def loads():
-    """PER.LOAD brings back what was saved; of a file that is damaged, nothing."""
+    """PER.LOAD restores the saved data, and nothing of a damaged file."""
     h, r = History(), random.Random(3)
     with whole(h) as server, server.client() as c:
         for _ in range(50):
@@ -507,7 +512,8 @@ def loads():
 
 
 def at_once():
-    """Many ask for a save at once, and others go on: each is answered, and it is whole."""
+    """Many clients request a save while others continue: each is answered, and the file is
+    complete."""
     h, r = History(), random.Random(5)
     with whole(h) as server, server.client() as c:
         c.call("set", "heavy", b"heavy" * 1000000)

@@ -15,7 +15,7 @@ MODULE = os.environ.get("MEMORY_MODULE")
 
 
 def redis_options(options):
-    """What redis-server is given for options of innet-memory."""
+    """Convert options of innet-memory to those of redis-server."""
     at, out = list(map(str, options)), []
     module = ["--loadmodule", MODULE]
     while at:
@@ -87,12 +87,12 @@ class Server:
         return Client(self.addr, **how)
 
     def said(self):
-        """What is on its standard error."""
+        """Return the text on its standard error."""
         self.errors.seek(0)
         return self.errors.read().decode(errors="replace")
 
     def ends(self):
-        """Its status, once it ended by itself."""
+        """Wait until the server ends without a signal, and return its status."""
         try:
             return self.process.wait(WAIT_S)
         except subprocess.TimeoutExpired:
@@ -112,13 +112,13 @@ class Server:
             return "asan" in f.read()
 
     def memory(self, what="VmRSS"):
-        """Bytes of it that are in memory, or were at most (VmHWM)."""
+        """Return its memory in bytes, now or at most (VmHWM)."""
         with open("/proc/%d/status" % self.pid) as f:
             return next(int(line.split()[1]) * 1024 for line in f if line.startswith(what + ":"))
 
 
 def until(ready, what="what was waited for", said=lambda: ""):
-    """Wait; if it does not come, say so, and what else there is to say."""
+    """Wait until ready() is true; otherwise fail with `what` and the result of said()."""
     end = time.monotonic() + WAIT_S
     while not ready():
         assert time.monotonic() < end, "%s did not come in %d s%s" % (what, WAIT_S, said())
@@ -126,7 +126,7 @@ def until(ready, what="what was waited for", said=lambda: ""):
 
 
 def info(c, what):
-    """A number of INFO."""
+    """Return a number from INFO."""
     for line in c.call("info").decode().splitlines():
         if line.startswith(what + ":"):
             return float(line.partition(":")[2])
@@ -134,12 +134,12 @@ def info(c, what):
 
 
 def fields(reply):
-    """A reply of names and values as a dict."""
+    """Return a reply of names and values as a dict."""
     return {reply[i].decode(): reply[i + 1] for i in range(0, len(reply), 2)}
 
 
 def main(checks, argv):
-    """CHECK [RUNS [FIRST]], or list; the status of the program."""
+    """Run CHECK [RUNS [FIRST]], or list the checks; return the exit status."""
     by_name = {f.__name__: f for f in checks}
     if argv[1:] == ["list"]:
         print(*by_name)

@@ -151,7 +151,7 @@ INLINE = (
 
 
 def lines(talk):
-    """The requests of a talk."""
+    """Return the requests of a talk."""
     for line in talk.splitlines():
         for one in line.split(" ; "):
             if one.strip():
@@ -162,7 +162,7 @@ def finish(s):
     try:
         s.shutdown(socket.SHUT_WR)
     except OSError as e:
-        assert e.errno == errno.ENOTCONN, e    # it has closed before us
+        assert e.errno == errno.ENOTCONN, e    # the server closed the connection first
 
 
 def ask(addr, data, closed, cut=None):
@@ -201,13 +201,13 @@ def ask(addr, data, closed, cut=None):
 
 
 def shown(reply, at=0):
-    """What of it can be read, from about place at on."""
+    """Return the readable text of the reply around the position `at`."""
     at = max(at - 100, 0)
     return "%s%r%s" % ("... " * (at > 0), reply[at:at + 300], " ..." * (len(reply) > at + 300))
 
 
 class Pair:
-    """The two servers, and how many of what was compared."""
+    """The two servers, and the number of comparisons of each kind."""
 
     def __init__(self, a, b):
         self.addr, self.done = (a, b), 0
@@ -218,7 +218,7 @@ class Pair:
                 assert c.call("flushall") == b"OK"
 
     def differ(self, data, closed=False, cut=None):
-        """None, or what the two replied."""
+        """Return None, or the two different replies."""
         self.clean()
         self.done += 1
         a, b = (ask(addr, data + (b"" if closed else ASK_END), closed, cut)
@@ -233,7 +233,8 @@ class Pair:
                 what, shown(data), shown(got[0], at), shown(got[1], at)))
 
     def shortest(self, what, parts, closed=False):
-        """As same(), of requests; where they differ, those that are needed."""
+        """Like same(), for a list of requests; if they differ, find the shortest list that
+        still does."""
         if self.differ(b"".join(parts), closed) is None:
             return
         step = (len(parts) + 1) // 2
@@ -255,7 +256,7 @@ def talks(p):
 
 
 def ranges(p):
-    """Every pair of indices about the ends of lists of 0, 1, 2 and 5."""
+    """Compare every pair of indices near the ends of lists of 0, 1, 2 and 5."""
     far = [-2**63, -2**63 + 1, -2**31, 2**31, 2**63 - 1]
     for n in (0, 1, 2, 5):
         fill = request("rpush", "l", *"abcde"[:n]) if n else b""
@@ -283,7 +284,7 @@ def inline(p):
 
 
 def bulks(p):
-    """Values of every size about what a reader might treat differently."""
+    """Compare values of every size at which a reader could behave differently."""
     for n in (0, 1, 2, 4095, 4096, 4097, 16383, 16384, 32767, 32768, 65535, 65536, 65537,
               1 << 20, (1 << 24) + 1):
         value = random.Random(n).randbytes(n)
@@ -293,7 +294,7 @@ def bulks(p):
 
 
 def pipelined(p):
-    """Thousands of requests in one go, and as many arguments in one."""
+    """Compare thousands of requests at once, and as many arguments in one request."""
     many = [request("set", "k%d" % (i % 100), i) + request("rpush", "l", i) for i in range(5000)]
     p.same("10000 requests", b"".join(many) + request("lrange", "l", 0, -1) +
            b"".join(request("get", "k%d" % i) for i in range(100)))
@@ -304,7 +305,7 @@ def pipelined(p):
 
 
 def bytewise(p):
-    """A byte a packet, and cut in two at every place."""
+    """Compare requests sent byte by byte, and cut in two at every place."""
     data = b"".join(lines(TALKS["multi"] + " ; " + TALKS["lists"]))
     p.same("a byte at a time", data, cut=lambda d: (d[i:i + 1] for i in range(len(d))))
     data = request("set", "a", b"\r\n$1\r\n*") + b"get a\r\necho 'x y'\n" + request("get", "a")
@@ -313,7 +314,7 @@ def bytewise(p):
     for name, bad_ in BAD.items():
         if len(bad_) > 100 or name.startswith("HTTP"):
             continue
-        # none after the byte that Redis closes for, or a reset may take its reply
+        # no byte may follow the one at which Redis closes, or a reset can discard its reply
         most = [n for n in range(len(bad_)) if b"Protocol error" in ask(p.addr[0], bad_[:n], True)]
         p.same(name + ", a byte at a time", bad_[:(most + [len(bad_)])[0]], closed=True,
                cut=lambda d: (d[i:i + 1] for i in range(len(d))))
@@ -334,7 +335,7 @@ def value(r):
 
 
 def anything(r):
-    """A request as a user might make it, most of them good."""
+    """Return a request as a user could send it; most requests are valid."""
     key = r.choice(("a", "b", "l", "m", "l", "m", ""))
     words = {
         "ping": (), "echo": (value(r),), "get": (key,),
@@ -380,7 +381,7 @@ def chopped(p, seed):
 
 
 def damaged(p, seed):
-    """A few bytes of good requests put wrong, all in one packet."""
+    """Compare valid requests with a few damaged bytes, all in one packet."""
     r = random.Random(seed)
     parts = [request(*w) for w in (("set", "a", "12345"), ("get", "a"), ("rpush", "l", "x", ""),
                                    ("lrange", "l", "0", "-1"))]
@@ -394,7 +395,7 @@ def damaged(p, seed):
 
 
 def hello(p):
-    """The fields of HELLO, whose values are each server's own."""
+    """Compare the fields of HELLO; their values may differ."""
     for words in (("hello",), ("hello", 2), ("hello", 2, "setname", "me")):
         fields = []
         for addr in p.addr:
@@ -406,7 +407,7 @@ def hello(p):
 
 
 def password(p):
-    """Both ask for the password `secret`."""
+    """Compare the servers when both require the password `secret`."""
     talk = r"""
         ping ; get a ; set a b ; nonsense ; get ; multi ; exec ; client getname ; config get x
         auth wrong ; auth default wrong ; auth nobody secret ; auth ; auth a b c ; ping
@@ -432,7 +433,7 @@ def password(p):
 
 
 def library(p):
-    """The same calls through redis-py."""
+    """Compare the same calls through redis-py."""
     import redis
 
     def connection(addr):

@@ -29,9 +29,10 @@ def random_rows(rng, n, kinds):
 
 
 def arrays(runs=4):
-    """What is added is what is drawn: types, shapes, sizes, one and many; and updated by id."""
+    """A draw returns experiences as they were added: types, shapes, sizes, one and many;
+    updates by id work."""
     rng = np.random.default_rng(1)
-    wide = {"frame": ("f4", (70, 80)), "action": "i4"}          # past what is read at once
+    wide = {"frame": ("f4", (70, 80)), "action": "i4"}          # larger than the part that is read at once
     for kinds in [KINDS, {"x": "u1"}, {"x": ("f4", (800,))}, wide, {"wide": ("u1", (20000,))}] * runs:
         with Server() as server, Memory(server.addr, fields=kinds, capacity=300, alpha=1) as m:
             rows = random_rows(rng, 200, kinds)
@@ -64,7 +65,8 @@ def arrays(runs=4):
 
 
 def frames():
-    """Stacks of frames by reference: the same bytes, and each frame sent and stored once."""
+    """Stacks of frames by reference give the same bytes, and each frame is sent and stored
+    once."""
     rng = np.random.default_rng(2)
     film = rng.integers(0, 255, (64, 6, 7), "u1")
     states = np.stack([film[i:i + 4] for i in range(60)])
@@ -78,7 +80,7 @@ def frames():
                 m.add(t=0, states=states[0], next_states=after[0], shard=0)
                 b = m.sample(50)
                 assert (b.states == states[b.t]).all() and (b.next_states == after[b.t]).all()
-                # as many as there are: none is asked for more than it holds
+                # draw all experiences: no server is asked for more than it holds
                 assert all(len(m.sample(61).ids) == 61 for _ in range(9))
                 # 30 of a stretch of 34, and an experience of 5 more
                 stored = [s.call("PER.INFO", s.table) for s in m.shards]
@@ -87,7 +89,7 @@ def frames():
 
 
 def steps(runs=200):
-    """Returns of n steps and sequences, against a plain loop."""
+    """n-step returns and sequences agree with a plain loop."""
     rng = np.random.default_rng(3)
     kinds = {"obs": "i8", "action": "i8", "reward": "f8", "next_obs": "i8", "discount": "f8"}
     with Server() as server:
@@ -105,7 +107,7 @@ def steps(runs=200):
                     k = min(n, length - t)
                     assert b.obs[t] == t and b.next_obs[t] == t + k
                     assert abs(b.reward[t] - sum(gamma ** i * reward[t + i] for i in range(k))) < 1e-12
-                    # what ends within the n steps counts nothing behind it
+                    # if the episode ends within the n steps, later rewards do not count
                     want = 0 if done and t + k == length else gamma ** k
                     assert abs(b.discount[t] - want) < 1e-12, (t, k, length, done, b.discount[t])
                 m.drop()
@@ -132,7 +134,7 @@ def steps(runs=200):
 
 
 def union(runs=400):
-    """Draws over three servers are proportional over the union, while priorities change."""
+    """Draws from three servers are proportional over all of them, while priorities change."""
     rng = np.random.default_rng(4)
     with Server("--seed", 1) as a, Server("--seed", 2) as b, Server("--seed", 3) as c:
         with Memory(",".join((a.addr, b.addr, c.addr)), fields={"k": "i8"}, capacity=3000, alpha=1, seed=5) as m:
@@ -141,7 +143,7 @@ def union(runs=400):
             ids = np.concatenate([m.add(k=np.flatnonzero(home == s), priority=p[home == s], shard=s) for s in range(3)])
             seen, due, told_all, beta = np.zeros(600), np.zeros(600), np.zeros(600), 0.5
             for run in range(runs):
-                # another learner moves some of them; the sums last seen are older
+                # another learner changes some priorities, so the last known sums are old
                 move = rng.choice(600, 30, replace=False)
                 p[move] = (p[move] * rng.uniform(0.8, 1.25, 30)).astype("f4")
                 m.update(ids[move], p[move])
@@ -161,7 +163,7 @@ def union(runs=400):
 
 
 def ahead():
-    """A thread draws ahead; what goes wrong there is raised here, and it ends."""
+    """A thread draws in advance; its errors are raised here and end it."""
     with Server() as server, Memory(server.addr, fields={"x": "i8"}, capacity=100) as m:
         m.add(x=range(50))
         with m.prefetch(8, ahead=3) as batches:
@@ -179,7 +181,8 @@ def ahead():
 
 
 class Senders:
-    """Two servers, each of which sends whoever asks to the other: MOVED, or the first by ASK."""
+    """Two servers that redirect clients to each other: with MOVED, or the first one with
+    ASK."""
 
     def __init__(self, asks=False):
         self.asked, self.socks = 0, [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
@@ -217,7 +220,8 @@ class Senders:
 
 
 def senders():
-    """Servers that do not agree whose a slot is are asked until the wait ends, but not without a pause."""
+    """If servers disagree about the owner of a slot, the client retries with pauses until its
+    wait ends."""
     for asks in False, True:
         s = Senders(asks)
         try:
@@ -238,7 +242,7 @@ def senders():
 
 
 class Resp3:
-    """A client of an older redis-py that answers as those do which speak RESP3: a map is a dictionary."""
+    """A client that answers like an older redis-py with RESP3: a map is a dictionary."""
 
     def __init__(self, client):
         self.client = client
@@ -251,7 +255,7 @@ class Resp3:
 
 
 def redis_py():
-    """A client of redis-py in the place of an address, whichever protocol it speaks."""
+    """The client accepts a client of redis-py instead of an address, with either protocol."""
     import redis
     for wrap in (lambda c: c, Resp3):
         redis_py_once(lambda **at: wrap(redis.Redis(**at)))
@@ -279,7 +283,7 @@ def redis_py_once(client):
 
 
 def refusals(server):
-    """A writer whose adds are refused goes on as if they had not been, and sends them later."""
+    """A writer whose adds are refused continues, and sends them later."""
     kinds = {"x": "i8", "reward": "f8", "discount": "f8"}
     with Memory(server.addr, table="r", fields=kinds, capacity=100, selector="fifo") as m:
         for n in (1, 3):
@@ -304,7 +308,8 @@ def refusals(server):
 
 
 class Buffer:
-    """What torchrl's ReplayBuffer asks of its sampler, with a storage of one array and a writer round robin."""
+    """The calls of torchrl's ReplayBuffer to its sampler, with a storage of one array and a
+    round-robin writer."""
 
     def __init__(self, capacity, sampler):
         self.storage, self.sampler, self.cursor = np.full(capacity, -1), sampler, 0
@@ -322,15 +327,16 @@ class Buffer:
 
 
 def torchrl():
-    """In the place of torchrl's prioritized sampler: what is stored is drawn by the priorities it has been given."""
+    """In the place of torchrl's prioritized sampler: experiences are drawn by their given
+    priorities."""
     with Server("--seed", 1) as a, Server("--seed", 2) as b:
         for servers in (a.addr, a.addr + "," + b.addr):
             table = "t%d" % len(servers)
             rb = Buffer(100, innet_replay.Sampler(servers, 100, 1.0, 0.5, table=table, seed=7))
-            rb.sampler.update_priority([3], 5)      # of nothing yet
+            rb.sampler.update_priority([3], 5)      # nothing is stored yet
             refused(ValueError, "101 places", rb.sampler.extend, np.arange(101))
             rb.extend(np.arange(60))
-            rb.extend(np.arange(60, 150))       # 50 of the places again
+            rb.extend(np.arange(60, 150))       # 50 of the places are written again
             held = set(range(50, 150))
             seen = np.concatenate([rb.sample(90)[0] for _ in range(40)])
             assert set(seen) == held, "what was written over is drawn, or something is not"
@@ -342,7 +348,7 @@ def torchrl():
             _, info = rb.sample(90)
             index, w = info["index"], info["_weight"]
             for mine in [index % 2 == 0, index % 2 == 1] if "," in servers else [index >= 0]:
-                # between two tables they also tell how many were drawn from each
+                # with two tables, also return how many were drawn from each
                 due = np.where(index[mine] < 50, 3 ** -0.5, 1)
                 assert np.allclose(w[mine] / w[mine].max(), due, rtol=1e-3)
             rb.sampler.update_priority(info["index"][:1], 9.0)
@@ -358,7 +364,7 @@ def torchrl():
             assert len(again.sample(50)[0]) == 50
             rb.sampler._empty()
             refused(Error, "LIMIT", rb.sample, 1)
-            # one of two tables has room for an experience more than it has places
+            # one of two tables has room for one experience more than it has places
             odd = Buffer(101, innet_replay.Sampler(servers, 101, alpha=1, table="o" + table, seed=8))
             odd.extend(np.arange(101))
             odd.extend(np.arange(2))
@@ -380,7 +386,8 @@ def refused(kind, word, what, *a, **k):
 
 
 def trouble():
-    """One of two servers refuses, stops or goes: answers of the other are not taken for later ones."""
+    """One of two servers refuses, stops or disappears: no answer of the other is mistaken for a
+    later one."""
     for wrap in (lambda addr: addr, redis_of):
         with Server("--seed", 1) as a, Server("--seed", 2) as b:
             with Memory([wrap(a.addr), wrap(b.addr)], fields={"k": "i8"}, capacity=100, alpha=1, seed=1) as m:
@@ -422,7 +429,7 @@ def redis_of(addr):
 
 
 def misfits():
-    """What does not fit is said, and the connection is of use afterwards."""
+    """Values that do not fit raise an error, and the connection remains usable."""
     sizes = {"a": ("f4", (4,)), "b": ("u1", (20000,))}
     with Server() as server:
         for name, kind in sizes.items():
@@ -436,7 +443,8 @@ def misfits():
             m = Memory(server.addr, table=name)
             m.shards[0].call("PER.ADD", name, 1, b"odd")
             with Memory(server.addr, table=name, fields={"x": kind}, wait=2) as m:
-                # one of another size among them is met at last, and the next draw is by a new connection
+                # a draw eventually includes one of another size, and the next draw uses a new
+                # connection
                 try:
                     while True:
                         m.sample(20)
@@ -469,7 +477,7 @@ def misfits():
 
 
 def others():
-    """Where a table draws by no priority, weights are 1, from two tables as from one."""
+    """Without priorities, weights are 1, from two tables as from one."""
     with Server() as a, Server() as b:
         for selector in "uniform", "fifo", "lifo":
             m = Memory(a.addr + "," + b.addr, table=selector, fields={"k": "i8"}, capacity=200, selector=selector, seed=3)

@@ -23,7 +23,7 @@ def many(text):
 
 
 BIG = b"x" * 100000
-LINE = 65537        # the shortest that is refused before its end has come
+LINE = 65537        # the shortest request that is refused before its end has arrived
 
 CASES = {
     "ping": many("PING\nping hello\nPING a b\nECHO x\nECHO\nECHO a b"),
@@ -226,7 +226,7 @@ CASES = {
 
 
 def answers(s, data, step):
-    """All that comes back for these bytes."""
+    """Return all bytes that come back for these bytes."""
     got = b""
     try:
         for i in range(0, len(data), step):
@@ -250,7 +250,7 @@ def answers(s, data, step):
 
 
 def hello3(s):
-    """Speak RESP3; the fields of the answer, whose values are each server's."""
+    """Switch to RESP3 and return the fields of the answer; their values may differ."""
     s.sendall(req("HELLO", 3))
     got = b""
     while not got.endswith(b"modules\r\n*0\r\n"):
