@@ -79,6 +79,12 @@ static inline void hashmap_remove(struct hashmap *m, uint64_t key);
 /* Free the memory.  The map is then empty and keeps its multiplier. */
 static inline void hashmap_free(struct hashmap *m);
 
+/*
+ * Return how many bytes a map of `keys` keys takes, unless unusually many keys
+ * collide.
+ */
+static inline uint64_t hashmap_most_bytes(uint64_t keys);
+
 /* implementation */
 
 static inline void
@@ -220,6 +226,16 @@ hashmap_room(struct hashmap *m, uint64_t key)
 		m, m->count * 4 > m->mask ? cells * 2 : cells, true))
 		return NULL;
 	return hashmap_vacant(m, key);
+}
+
+static inline uint64_t
+hashmap_most_bytes(uint64_t keys)
+{
+	uint64_t cells = 16;
+
+	while (cells < 2 * keys)
+		cells *= 2;
+	return cells * sizeof(struct hashmap_cell);
 }
 
 static inline uint32_t *

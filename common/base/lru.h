@@ -59,6 +59,18 @@ lru_free(struct lru *r)
 	*r = (struct lru){ 0 };
 }
 
+/* Return how many bytes a full table takes. */
+static inline uint64_t
+lru_most_bytes(uint32_t most, size_t row_bytes)
+{
+	uint64_t room = 16;
+
+	while (room <= most)
+		room *= 2;
+	return room * (sizeof(struct lru_node) + row_bytes) +
+	    hashmap_most_bytes(most);
+}
+
 /* Return the row with number `at`. */
 static inline void *
 lru_row(const struct lru *r, uint32_t at)

@@ -199,6 +199,12 @@ static inline void port_prefetch(const struct port *p, uint16_t cluster);
 __attribute__((unused)) static bool port_allocate_updates(struct port *p);
 
 /*
+ * Return how many bytes a port takes for updates to all destinations but the
+ * first, if there are as many destinations as there can be.
+ */
+static inline uint64_t port_destination_bytes(uint32_t clusters);
+
+/*
  * Count what the queue did with update u.  `lost` is the number of constituents
  * that it removed from the queue.
  */
@@ -277,6 +283,14 @@ port_allocate_updates(struct port *p)
 	}
 	p->updates = u;
 	return true;
+}
+
+static inline uint64_t
+port_destination_bytes(uint32_t clusters)
+{
+	return lru_most_bytes(PORT_SHAPES_MOST, sizeof(struct port_shape)) +
+	    lru_most_bytes(DESTINATIONS_MOST, sizeof(struct destination)) +
+	    active_clusters_other_bytes(clusters);
 }
 
 static inline uint64_t

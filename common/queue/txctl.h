@@ -96,6 +96,12 @@ static inline bool active_clusters_init(struct active_clusters *a,
 static inline void active_clusters_free(struct active_clusters *a);
 
 /*
+ * Return how many bytes the list and the map take for all keys that are not
+ * below `plain`, if there are as many as there can be.
+ */
+static inline uint64_t active_clusters_other_bytes(uint32_t plain);
+
+/*
  * Record that `key` was seen at now_ns.  Returns false if the key cannot be
  * counted because there is no memory or there are too many keys.
  */
@@ -157,6 +163,17 @@ active_clusters_free(struct active_clusters *a)
 	hashmap_free(&a->index);
 	free(a->node);
 	free(a->key);
+}
+
+static inline uint64_t
+active_clusters_other_bytes(uint32_t plain)
+{
+	uint64_t room = (uint64_t)plain + 1;
+
+	while (room < (uint64_t)plain + 1 + ACTIVE_CLUSTERS_OTHERS)
+		room *= 2;
+	return (room - plain - 1) * (sizeof(struct active_clusters_node) +
+	    sizeof(uint64_t)) + hashmap_most_bytes(ACTIVE_CLUSTERS_OTHERS);
 }
 
 /* Remove a node from the list. */

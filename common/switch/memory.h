@@ -71,12 +71,17 @@ plane_plan_memory(const struct plane_options *o, struct memory_part *part)
 
 	if (slots.number > 0)
 		part[n++] = slots;
-	if (pr->merges_updates)
+	if (pr->merges_updates) {
 		part[n++] = (struct memory_part){ .name = "clusters",
 		    .number = 65536, .bytes = 65536 *
 		    (sizeof(struct tally_cluster) + sizeof(struct port_shape) +
 		    sizeof(struct active_clusters_node) + sizeof(uint64_t) +
 		    sizeof(uint32_t)) };
+		part[n++] = (struct memory_part){
+		    .name = "destinations of each port",
+		    .number = DESTINATIONS_MOST, .grows = true,
+		    .unlimited = true, .bytes = port_destination_bytes(65536) };
+	}
 	return n + (pr->plan_memory == NULL ? 0 : pr->plan_memory(o->settings,
 	    part + n));
 }
@@ -124,16 +129,27 @@ plane_print_memory(const struct memory_part *part, size_t n, uint64_t plan,
 }
 
 /*
- * Print the plan for --dry-run.  The total includes the parts that grow, but it
- * is at most `limit` unless `limit` is 0.
+ * Return the number of bytes to plan for.  The parts that grow are included,
+ * but those that --memory limits are at most `limit` unless `limit` is 0.
  */
+static inline uint64_t
+plane_get_plan(const struct memory_part *part, size_t n, uint64_t limit)
+{
+	uint64_t limited = 0, unlimited = 0;
+
+	for (size_t i = 0; i < n; i++)
+		*(part[i].unlimited ? &unlimited : &limited) += part[i].bytes;
+	return (limit > 0 && limited > limit ? limit : limited) + unlimited;
+}
+
+/* Print the plan for --dry-run; `limit` is --memory, or 0. */
 static inline void
 plane_report_memory(const struct memory_part *part, size_t n, uint64_t limit,
     bool json)
 {
 	const uint64_t now = plane_sum_memory(part, n, false), later =
-	    plane_sum_memory(part, n, true), plan = limit > 0 && later > limit ?
-	    limit : later;
+	    plane_sum_memory(part, n, true), plan =
+	    plane_get_plan(part, n, limit);
 	struct counters c = counters_begin(COUNTERS_JSON, NULL);
 
 	counters_put(&c, "plan", plan);

@@ -186,7 +186,8 @@ struct memory_part {
 	const char *name;	/* name of the part: a plural noun */
 	uint64_t number, bytes;	/* number of items; total size of all items */
 	bool grows;		/* the memory is allocated later, as members
-				 * join */
+				 * join or destinations are used */
+	bool unlimited;		/* --memory does not limit this part */
 };
 
 enum { MEMORY_PARTS = 8 };

@@ -238,4 +238,7 @@ load common
 	innet-switch $big | jq -e '.plan == .later and .later > 1.1e8'
 	innet-switch $big --memory 50MB | jq -e '.plan == 5e7 and .bytes < 2e7'
 	innet-switch --dry-run --json | jq -e '.bytes > .parts["port slots"].bytes and .parts["port slots"].number == 8'
+	# --memory limits neither the tables of destinations nor the plan for these
+	innet-switch --dry-run --json --memory 17MB | jq -e '.parts["destinations of each port"].bytes as $d |
+		$d > 1e7 and .plan == .later and .later == .bytes + $d'
 }
