@@ -37,10 +37,10 @@ struct kern {
 	 * k products of an element of c are added in order, each with fmaf(),
 	 * beginning with the element of `from`, or with 0 if `from` is NULL.
 	 * The elements of a row of c are contiguous, and the rows are ldc
-	 * floats apart.  The rows of `from` are ldf floats apart; if ldf is 0, all rows of c begin with
-	 * the same row.  `from` and c can be one matrix, but a and b must not
-	 * overlap c.  A matrix whose `row` and `col` are both 0 has the same
-	 * number everywhere.
+	 * floats apart.  The rows of `from` are ldf floats apart; if ldf is 0,
+	 * all rows of c begin with the same row.  `from` and c can be one
+	 * matrix, but a and b must not overlap c.  A matrix whose `row` and
+	 * `col` are both 0 has the same number everywhere.
 	 */
 	void (*gemm)(size_t m, size_t n, size_t k, struct kern_mat a,
 	    struct kern_mat b, const float *from, size_t ldf, float *c,
