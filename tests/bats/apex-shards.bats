@@ -83,7 +83,7 @@ of() {
 	local name
 	tables 2
 	actors 1 --algo dqn
-	learner --algo dqn --replay per --gradients 1
+	learner --algo dqn --replay per --buffer 1000000 --gradients 1
 	ended
 	name=$(redis-cli -p "${memory0#*:}" PER.LIST)
 	# after a while, ids of this table have generations that the other table
