@@ -39,6 +39,46 @@ struct lru {
 };
 
 /* Return an empty table; `multiplier` is the multiplier of its hash map. */
+static inline struct lru lru_new(uint32_t most, size_t row_bytes,
+    const struct hashmap_multiplier *multiplier);
+
+/* Free the memory.  The table is then empty. */
+static inline void lru_free(struct lru *r);
+
+/* Return the number of the row of key, or 0 if there is none. */
+static inline uint32_t lru_find(const struct lru *r, uint64_t key);
+
+/*
+ * Return the number of the row of key, and mark it as the most recently used
+ * one.  If key has no row, add one; if the table is full, the new row replaces
+ * the least recently used row.  Returns 0 if there is no memory.
+ */
+static inline uint32_t lru_find_or_add(struct lru *r, uint64_t key);
+
+/*
+ * Add a row for a key that has none, mark the row as the most recently used
+ * one, and return its number.  Returns 0 if there is no memory or if the table
+ * is full.
+ */
+static inline uint32_t lru_add(struct lru *r, uint64_t key);
+
+/* Return the row with number `at`. */
+static inline void *lru_row(const struct lru *r, uint32_t at);
+
+/* Mark row `at` as the most recently used one. */
+static inline void lru_mark_used(struct lru *r, uint32_t at);
+
+/* Return the number of the least recently used row, or 0 if there is none. */
+static inline uint32_t lru_oldest(const struct lru *r);
+
+/* Remove row `at`.  Its content stays valid until another row is added. */
+static inline void lru_remove(struct lru *r, uint32_t at);
+
+/* Return how many bytes a full table takes. */
+static inline uint64_t lru_most_bytes(uint32_t most, size_t row_bytes);
+
+/* implementation */
+
 static inline struct lru
 lru_new(uint32_t most, size_t row_bytes,
     const struct hashmap_multiplier *multiplier)
@@ -49,7 +89,6 @@ lru_new(uint32_t most, size_t row_bytes,
 	return r;
 }
 
-/* Free the memory.  The table is then empty. */
 static inline void
 lru_free(struct lru *r)
 {
@@ -59,7 +98,6 @@ lru_free(struct lru *r)
 	*r = (struct lru){ 0 };
 }
 
-/* Return how many bytes a full table takes. */
 static inline uint64_t
 lru_most_bytes(uint32_t most, size_t row_bytes)
 {
@@ -71,14 +109,12 @@ lru_most_bytes(uint32_t most, size_t row_bytes)
 	    hashmap_most_bytes(most);
 }
 
-/* Return the row with number `at`. */
 static inline void *
 lru_row(const struct lru *r, uint32_t at)
 {
 	return r->row + at * r->row_bytes;
 }
 
-/* Return the number of the row of key, or 0 if there is none. */
 static inline uint32_t
 lru_find(const struct lru *r, uint64_t key)
 {
@@ -87,7 +123,6 @@ lru_find(const struct lru *r, uint64_t key)
 	return at == NULL ? 0 : *at;
 }
 
-/* Return the number of the least recently used row, or 0 if there is none. */
 static inline uint32_t
 lru_oldest(const struct lru *r)
 {
@@ -116,7 +151,6 @@ lru_link(struct lru *r, uint32_t at)
 	end->older = at;
 }
 
-/* Mark row `at` as the most recently used one. */
 static inline void
 lru_mark_used(struct lru *r, uint32_t at)
 {
@@ -126,7 +160,6 @@ lru_mark_used(struct lru *r, uint32_t at)
 	lru_link(r, at);
 }
 
-/* Remove row `at`.  Its content stays valid until another row is added. */
 static inline void
 lru_remove(struct lru *r, uint32_t at)
 {
@@ -161,11 +194,6 @@ lru_grow(struct lru *r)
 	return true;
 }
 
-/*
- * Add a row for a key that has none, mark the row as the most recently used
- * one, and return its number.  Returns 0 if there is no memory or if the table
- * is full.
- */
 static inline uint32_t
 lru_add(struct lru *r, uint64_t key)
 {
@@ -188,11 +216,6 @@ lru_add(struct lru *r, uint64_t key)
 	return at;
 }
 
-/*
- * Return the number of the row of key, and mark it as the most recently used
- * one.  If key has no row, add one; if the table is full, the new row replaces
- * the least recently used row.  Returns 0 if there is no memory.
- */
 static inline uint32_t
 lru_find_or_add(struct lru *r, uint64_t key)
 {

@@ -175,7 +175,7 @@ quiet() {
 	[ "$(cat w* | grep -cE "$room")" -eq $((20 - most)) ]
 	[ "$(ls "/proc/$rack_pid/fd" | wc -l)" -lt 32 ]
 	kill $workers
-	! grep -q 'cannot open' rack.err
+	run ! grep 'cannot open' rack.err
 }
 
 @test "a rack raises its soft limit on descriptors" {
