@@ -81,8 +81,9 @@ changed() { [ -s "$1" ] && ! [ "$1" -ef "$2" ]; }
 		# only now: a checkpoint that it saved during the rest is not one of the next agent
 		ln -f ck seen
 		[ $i -lt "$n" ] || break
+		rm err	# what the killed agent printed
 		innet-agent "$@" --steps 1G --interval 2ms --load ck --save ck 2>err 3>&- &
-		within 60 grep -q 'ck: iteration' err
+		within 60 grep -qs 'ck: iteration .* steps, ' err
 		now=$(sed -n 's/.*ck: iteration .* \([0-9]*\) steps, .*/\1/p' err)
 		[ "$now" -gt "$steps" ]
 		steps=$now
