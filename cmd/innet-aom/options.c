@@ -25,8 +25,8 @@ static const struct opt opts[] = {
 	{ O_UNTIL, "until", "TIME",
 	    "end at TIME instead of at the end of the captures" },
 	{ O_END, "end", "WHEN",
-	    "end of the ages: cluster (the last packet of the cluster), "
-	    "capture (the end of the captures) or a time" },
+	    "measure ages until: cluster (the last packet of the cluster; the "
+	    "default), capture (the end of the captures) or a time" },
 	{ O_COMPARE, "compare", "FILE",
 	    "capture of another run, to be compared with the first run" },
 	{ O_COMPARE_SENT, "compare-sent", "FILE",

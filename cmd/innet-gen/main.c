@@ -543,8 +543,8 @@ print_plan(const struct conf *cf)
 {
 	uint64_t bits = writer_update_bits(cf);
 
-	warnx("each update has %" PRIu64 " floats, and its frames have "
-	    "%" PRIu64 " bits",
+	warnx("each update has %" PRIu64 " floats, and all its frames "
+	    "together have %" PRIu64 " bits",
 	    cf->elements, bits);
 	if (cf->schedule == NULL)
 		warnx("%" PRIu64 " clusters of %" PRIu64 " workers, %.6g us "

@@ -35,8 +35,8 @@ static const struct opt opts[] = {
 	{ O_SPREAD, "spread", "HOW",
 	    "band around the mean of a group: sd (default) or range" },
 	{ O_X, "x", "WHAT",
-	    "horizontal axis (for lines, the name of a column): step "
-	    "(default), episode or seconds" },
+	    "horizontal axis: step (default), episode or seconds; with lines, "
+	    "the name of a column" },
 	{ O_COLUMNS, "columns", "LIST",
 	    "lines: columns to draw, at most two" },
 	{ O_FORMAT, "format", "NAME",

@@ -64,7 +64,8 @@ worker_model_free(struct worker_model *m)
 }
 
 /*
- * Return the number of elements of range r, and store its offset in the vector.
+ * Return the number of elements of range r, and set *first to the index of its
+ * first element in the vector.
  */
 static inline uint32_t
 worker_model_range(const struct worker_model *m, uint32_t r, uint32_t *first)

@@ -92,9 +92,9 @@ static inline void job_repeat_segment(struct job *j, int64_t t, uint32_t i,
     uint64_t now_ns, job_ask *ask, void *ctx);
 
 /*
- * Complete the slot of segment g with the contributions that have arrived, and
- * return the number of these contributions.  *done is set if the slot is
- * complete now.
+ * Complete the slot of segment g with the contributions that have arrived,
+ * unless there are too few.  Set *done to whether the slot is now complete, and
+ * return the number of contributions.
  */
 static inline uint16_t job_force_broadcast(struct job *j, const struct seg *g,
     bool *done);

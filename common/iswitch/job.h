@@ -124,8 +124,8 @@ struct job_budget {
 };
 
 enum {
-	JOB_SOCKET_OVERHEAD_BYTES = 1024,	/* of a packet in the buffer of
-						 * a socket */
+	JOB_SOCKET_OVERHEAD_BYTES = 1024,	/* overhead of a packet in the
+						 * buffer of a socket */
 	JOB_SOCKET_MIN_BYTES = 128 << 10,	/* smallest buffer of a
 						 * socket */
 	JOB_SOCKET_MAX_BYTES = 8 << 20		/* largest buffer of a socket */

@@ -179,8 +179,8 @@ static inline int sums_compare(const struct sums *a, uint32_t at, int64_t t,
     uint32_t i);
 
 /*
- * Is the previous segment in the slot of segment i of iteration t done?  All
- * iterations before `fresh` count as done.
+ * May segment i of iteration t use its slot?  It may if the segment that used
+ * the slot before is complete.  Iterations before `fresh` count as complete.
  */
 static inline bool sums_may_begin(const struct sums *a, int64_t fresh,
     int64_t t, uint32_t i);

@@ -20,6 +20,7 @@
 #include "common/base/message.h"
 #include "common/net/serve-sockets.h"
 #include "common/wire/addr.h"
+#include "common/wire/networks.h"
 
 /*
  * Let the switch send to `group` through the interface that has the address of
@@ -30,24 +31,29 @@ static inline void serve_open_group(struct serve *s, const union addr *group);
 
 /* implementation */
 
-/* Are two addresses equal where `mask` has bits? */
-static inline bool
-serve_same_subnet(const union addr *a, const union addr *b,
-    const union addr *mask)
+/* Return the network of address `a`, whose netmask is `mask`. */
+static inline struct networks_one
+serve_get_network(const union addr *a, const union addr *mask)
 {
-	const uint8_t *x = a->in6.sin6_addr.s6_addr,
-		      *y = b->in6.sin6_addr.s6_addr,
-		      *m = mask->in6.sin6_addr.s6_addr;
-	bool same = true;
+	const bool v6 = a->sa.sa_family == AF_INET6;
+	const uint8_t *m = v6 ? mask->in6.sin6_addr.s6_addr :
+	    (const uint8_t *)&mask->in.sin_addr;
+	struct networks_one net = { .bits = v6 ? 0 : 96 };
 
-	if (a->sa.sa_family != b->sa.sa_family)
-		return false;
-	if (a->sa.sa_family != AF_INET6)
-		return ((a->in.sin_addr.s_addr ^ b->in.sin_addr.s_addr) &
-		    mask->in.sin_addr.s_addr) == 0;
-	for (int i = 0; i < 16; i++)
-		same &= ((x[i] ^ y[i]) & m[i]) == 0;
-	return same;
+	addr_bytes(a, net.base);
+	for (int i = 0; i < (v6 ? 16 : 4); i++)
+		net.bits += (unsigned)__builtin_popcount(m[i]);
+	return net;
+}
+
+/* Is address `a` in the network? */
+static inline bool
+serve_network_has(const struct networks_one *net, const union addr *a)
+{
+	uint8_t bytes[16];
+
+	addr_bytes(a, bytes);
+	return networks_one_has(net, bytes);
 }
 
 /* Implement plane_driver.multicast_port: port 0 is the subnet. */
@@ -56,8 +62,8 @@ serve_multicast_port(void *ctx, const union addr *at)
 {
 	const struct serve *s = ctx;
 
-	return s->has_group && serve_same_subnet(at, &s->own.u.local,
-	    &s->subnet_mask) ? 0 : PLANE_BEHIND;
+	return s->has_group && serve_network_has(&s->subnet, at) ? 0 :
+	    PLANE_BEHIND;
 }
 
 /* Implement plane_driver.send_multicast. */
@@ -74,11 +80,12 @@ serve_send_multicast(void *ctx, uint32_t port, const union addr *group,
 
 /*
  * Find the interface with the address `own`; the loopback has all addresses of
- * its subnet.  Returns its flags, or 0 if there is none.  Sets *index and
- * *mask, the netmask of the address.
+ * its subnet.  Returns its flags, or 0 if there is none.  Sets *index, and *net
+ * to the subnet.
  */
 static inline unsigned
-serve_find_interface(const union addr *own, unsigned *index, union addr *mask)
+serve_find_interface(const union addr *own, unsigned *index,
+    struct networks_one *net)
 {
 	struct ifaddrs *all;
 	unsigned flags = 0;
@@ -87,6 +94,7 @@ serve_find_interface(const union addr *own, unsigned *index, union addr *mask)
 		return 0;
 	for (const struct ifaddrs *i = all; i != NULL; i = i->ifa_next) {
 		union addr a = { 0 }, m = { 0 };
+		struct networks_one of;
 
 		if (flags != 0 || i->ifa_addr == NULL ||
 		    i->ifa_netmask == NULL ||
@@ -94,13 +102,14 @@ serve_find_interface(const union addr *own, unsigned *index, union addr *mask)
 			continue;
 		memcpy(&a, i->ifa_addr, addr_len(own));
 		memcpy(&m, i->ifa_netmask, addr_len(own));
+		of = serve_get_network(&a, &m);
 		if (!addr_same_host(&a, own) &&
 		    ((i->ifa_flags & IFF_LOOPBACK) == 0 ||
-		    !serve_same_subnet(&a, own, &m)))
+		    !serve_network_has(&of, own)))
 			continue;
 		flags = i->ifa_flags;
 		*index = if_nametoindex(i->ifa_name);
-		*mask = m;
+		*net = of;
 	}
 	freeifaddrs(all);
 	return flags;
@@ -147,7 +156,7 @@ serve_open_group(struct serve *s, const union addr *group)
 	if (group->sa.sa_family == 0)
 		return;
 	addr_print(group, name);
-	flags = serve_find_interface(own, &index, &s->subnet_mask);
+	flags = serve_find_interface(own, &index, &s->subnet);
 	if (flags == 0)
 		errx(1, "--multicast %s: no interface has the address %s",
 		    name, addr_print(own, at));
@@ -162,8 +171,8 @@ serve_open_group(struct serve *s, const union addr *group)
 	s->has_group = true;
 }
 
-/* The driver of a plane that may have a multicast group. */
-static const struct plane_driver serve_group_driver = {
+/* The driver with which the plane must be initialised for serve_run(). */
+static const struct plane_driver serve_driver = {
 	.send_run = serve_send_run, .send_slot = serve_send_slot,
 	.flush_departed = serve_flush_departed, .clock_ns = serve_clock_ns,
 	.multicast_port = serve_multicast_port,

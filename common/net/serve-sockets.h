@@ -39,6 +39,7 @@
 #include "common/net/udp-io.h"
 #include "common/net/udp-transmit.h"
 #include "common/switch/plane.h"
+#include "common/wire/networks.h"
 
 enum {
 	SERVE_SOCKETS_MAX = 1024,	/* maximum number of sockets, not
@@ -125,9 +126,9 @@ struct serve {
 	uint32_t sockets;
 	int epoll_fd;			/* readable if a socket of `socket` has
 					 * packets or errors */
-	struct pollfd *poll;		/* owned; first the entries of `own` and
-					 * of epoll_fd, then those of
-					 * `source` */
+	struct pollfd *poll;		/* owned; first the entry of `own`, then
+					 * that of the only other socket or of
+					 * epoll_fd, then those of `source` */
 	struct epoll_event *ready;	/* owned; the sockets of `socket` that
 					 * were ready after the last wait */
 	uint64_t signals_ns;		/* time when signals were last
@@ -164,7 +165,7 @@ struct serve {
 	bool may_gather;		/* a run may wait for more datagrams */
 	bool has_group;			/* results may leave once for the subnet
 					 * (serve-group.h) */
-	union addr subnet_mask;		/* mask of the subnet of `own` */
+	struct networks_one subnet;	/* subnet of `own`, with a group */
 	uint64_t shared;		/* results that left once for several
 					 * hosts */
 	/*
@@ -218,9 +219,6 @@ static inline uint64_t serve_clock_ns(void *ctx);
 /* Add the counters of socket w to c. */
 static inline void serve_add_socket(struct serve_account *c,
     const struct serve_socket *w);
-
-/* The driver with which the plane must be initialised for serve_run(). */
-static const struct plane_driver serve_driver;
 
 /* implementation */
 
@@ -470,10 +468,5 @@ serve_flush_departed(void *ctx)
 	if (!s->may_gather || s->pl->now_ns - s->departed_ns >= SERVE_GATHER_NS)
 		serve_send_departed(s);
 }
-
-static const struct plane_driver serve_driver = {
-	.send_run = serve_send_run, .send_slot = serve_send_slot,
-	.flush_departed = serve_flush_departed, .clock_ns = serve_clock_ns
-};
 
 #endif

@@ -49,8 +49,8 @@ static inline void serve_open(struct serve *s, const struct serve_conf *cf,
 
 /*
  * Run the loop until the duration in the settings has passed or a signal
- * requests the end.  The plane must have been initialised with serve_driver and
- * with s as its context.  Returns the exit status.
+ * requests the end.  The plane must have been initialised with serve_driver
+ * (serve-group.h) and with s as its context.  Returns the exit status.
  */
 static inline int serve_run(struct serve *s, struct plane *pl);
 
@@ -382,7 +382,8 @@ serve_sleep(struct serve *s, uint64_t end_ns)
 
 	s->poll[0] = (struct pollfd){ .fd = s->own.u.fd,
 	    .events = (short)(POLLIN | (owes ? POLLOUT : 0)) };
-	s->poll[1] = (struct pollfd){ .fd = s->epoll_fd, .events = POLLIN };
+	s->poll[1] = (struct pollfd){ .events = POLLIN,
+	    .fd = s->sockets == 1 ? s->socket[0]->u.fd : s->epoll_fd };
 	if (s->source != NULL)
 		more = s->source->add_pollfds(s->source->ctx, s->poll + 2);
 	n = ppoll(s->poll, 2 + more, &ts, s->cf->wait_mask);
@@ -396,15 +397,19 @@ serve_sleep(struct serve *s, uint64_t end_ns)
 		udpio_read_errors(&s->own.u);
 }
 
-/* Receive from the sockets that had packets when serve_sleep() returned. */
+/*
+ * Receive from the sockets other than `own` that had packets or errors when
+ * serve_sleep() returned.  If there is only one, epoll_wait() is not needed.
+ */
 static inline void
-serve_receive_polled(struct serve *s)
+serve_receive_ready(struct serve *s)
 {
-	int n = 0;
+	int n = 1;
 
-	if ((s->poll[0].revents & POLLIN) != 0)
-		serve_receive(s, &s->own);
-	if ((s->poll[1].revents & POLLIN) != 0)
+	if (s->poll[1].fd != s->epoll_fd)
+		s->ready[0] = (struct epoll_event){ .data.ptr = s->socket[0],
+		    .events = (uint32_t)s->poll[1].revents };
+	else
 		n = epoll_wait(s->epoll_fd, s->ready, SERVE_SOCKETS_MAX, 0);
 	for (int k = 0; k < n; k++) {
 		struct serve_socket *w = s->ready[k].data.ptr;
@@ -414,6 +419,16 @@ serve_receive_polled(struct serve *s)
 		if ((s->ready[k].events & EPOLLIN) != 0)
 			serve_receive(s, w);
 	}
+}
+
+/* Receive from the sockets that had packets when serve_sleep() returned. */
+static inline void
+serve_receive_polled(struct serve *s)
+{
+	if ((s->poll[0].revents & POLLIN) != 0)
+		serve_receive(s, &s->own);
+	if (s->poll[1].revents != 0)
+		serve_receive_ready(s);
 }
 
 /*

@@ -323,7 +323,7 @@ service_run(struct service *v, struct plane_options *o,
 	service_check_parent(&o->plane.place);
 	serve_open_group(v->serve, &o->plane.place.group);
 	o->plane.place.sockets = serve_raise_socket_limit(v->serve);
-	if (!plane_init(&v->plane, &o->plane, &serve_group_driver, v->serve))
+	if (!plane_init(&v->plane, &o->plane, &serve_driver, v->serve))
 		err(1, "%s", o->plane.program->name);
 	service_enter_sandbox(v, (struct sandbox){ 0 });
 	rc = service_finish(v, serve_run(v->serve, &v->plane));

@@ -376,7 +376,10 @@ aom_seek(struct aom_grid *g, const struct aom *const set[], size_t sets,
 	}
 }
 
-/* Compute the extent of a set. */
+/*
+ * Return the smallest and the largest age, the number of teeth and their total
+ * duration, over all `sets` sequences in set[].
+ */
 static inline struct aom_extent
 aom_extent(const struct aom *const set[], size_t sets)
 {

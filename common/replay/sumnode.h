@@ -473,7 +473,7 @@ sumnode_leaf_avx2(const uint32_t *leaves, const uint32_t *node,
 
 /* Add d to p[j] for j >= k. */
 __attribute__((target("avx2,popcnt"))) static inline void
-sumnode_raise32(uint32_t *p, uint32_t k, uint32_t d)
+sumnode_raise32_avx2(uint32_t *p, uint32_t k, uint32_t d)
 {
 	static const int32_t ones[2 * SUMNODE_K] = SUMNODE_MASK;
 	const __m256i *mask = (const void *)(ones + SUMNODE_K - k);
@@ -487,7 +487,7 @@ sumnode_raise32(uint32_t *p, uint32_t k, uint32_t d)
 }
 
 __attribute__((target("avx2,popcnt"))) static inline void
-sumnode_raise64(uint64_t *p, uint32_t k, int64_t d)
+sumnode_raise64_avx2(uint64_t *p, uint32_t k, int64_t d)
 {
 	static const int64_t ones[2 * SUMNODE_K] = SUMNODE_MASK;
 	const __m256i *mask = (const void *)(ones + SUMNODE_K - k);
@@ -498,47 +498,6 @@ sumnode_raise64(uint64_t *p, uint32_t k, int64_t d)
 		_mm256_store_si256(q + j, _mm256_add_epi64(
 		    _mm256_load_si256(q + j), _mm256_and_si256(v,
 		    _mm256_loadu_si256(mask + j))));
-}
-
-__attribute__((target("avx2,popcnt"))) static inline void
-sumnode_set_avx2(uint32_t *leaves, const uint32_t *at,
-    const uint32_t *weight, size_t n, int32_t *delta, size_t more,
-    const uint32_t *mid)
-{
-	for (size_t i = 0; i < n; i++) {
-		const uint32_t k = at[i] % SUMNODE_K;
-		const uint32_t below = leaves[at[i] - (k != 0)] &
-		    (0 - (uint32_t)(k != 0));
-		const uint32_t d = weight[i] - (leaves[at[i]] - below);
-
-		if (i + SUMNODE_AHEAD < n + more)
-			sumnode_prefetch_leaf(
-			    leaves, mid, at[i + SUMNODE_AHEAD]);
-		sumnode_raise32(leaves + at[i] - k, k, d);
-		delta[i] = (int32_t)d;
-	}
-}
-
-__attribute__((target("avx2,popcnt"))) static inline void
-sumnode_add32_avx2(uint32_t *sums, const uint32_t *at, unsigned shift,
-    const int32_t *delta, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const uint32_t child = at[i] >> shift, k = child % SUMNODE_K;
-
-		sumnode_raise32(sums + child - k, k + 1, (uint32_t)delta[i]);
-	}
-}
-
-__attribute__((target("avx2,popcnt"))) static inline void
-sumnode_add64_avx2(uint64_t *sums, const uint32_t *at, unsigned shift,
-    const int32_t *delta, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const uint32_t child = at[i] >> shift, k = child % SUMNODE_K;
-
-		sumnode_raise64(sums + child - k, k + 1, delta[i]);
-	}
 }
 
 /* Return the prefix sums of eight numbers. */
@@ -597,47 +556,58 @@ sumnode_raise64_avx512(uint64_t *p, uint32_t k, int64_t d)
 	    (__mmask8)(mask >> 8), w, all));
 }
 
-__attribute__((target("avx512f,avx2,popcnt"))) static inline void
-sumnode_set_avx512(uint32_t *leaves, const uint32_t *at,
-    const uint32_t *weight, size_t n, int32_t *delta, size_t more,
-    const uint32_t *mid)
-{
-	for (size_t i = 0; i < n; i++) {
-		const uint32_t k = at[i] % SUMNODE_K;
-		const uint32_t below = leaves[at[i] - (k != 0)] &
-		    (0 - (uint32_t)(k != 0));
-		const uint32_t d = weight[i] - (leaves[at[i]] - below);
-
-		if (i + SUMNODE_AHEAD < n + more)
-			sumnode_prefetch_leaf(
-			    leaves, mid, at[i + SUMNODE_AHEAD]);
-		sumnode_raise32_avx512(leaves + at[i] - k, k, d);
-		delta[i] = (int32_t)d;
-	}
+/*
+ * Define the functions of one form that change sums, for the instructions
+ * `features`.
+ */
+#define SUMNODE_DEFINE_CHANGES(form, features)				\
+__attribute__((target(features))) static inline void			\
+sumnode_set_##form(uint32_t *leaves, const uint32_t *at,		\
+    const uint32_t *weight, size_t n, int32_t *delta, size_t more,	\
+    const uint32_t *mid)						\
+{									\
+	for (size_t i = 0; i < n; i++) {				\
+		const uint32_t k = at[i] % SUMNODE_K;			\
+		const uint32_t below = leaves[at[i] - (k != 0)] &	\
+		    (0 - (uint32_t)(k != 0));				\
+		const uint32_t d = weight[i] - (leaves[at[i]] - below);	\
+									\
+		if (i + SUMNODE_AHEAD < n + more)			\
+			sumnode_prefetch_leaf(leaves, mid,		\
+			    at[i + SUMNODE_AHEAD]);			\
+		sumnode_raise32_##form(leaves + at[i] - k, k, d);	\
+		delta[i] = (int32_t)d;					\
+	}								\
+}									\
+									\
+__attribute__((target(features))) static inline void			\
+sumnode_add32_##form(uint32_t *sums, const uint32_t *at,		\
+    unsigned shift, const int32_t *delta, size_t n)			\
+{									\
+	for (size_t i = 0; i < n; i++) {				\
+		const uint32_t child = at[i] >> shift;			\
+		const uint32_t k = child % SUMNODE_K;			\
+									\
+		sumnode_raise32_##form(sums + child - k, k + 1,		\
+		    (uint32_t)delta[i]);				\
+	}								\
+}									\
+									\
+__attribute__((target(features))) static inline void			\
+sumnode_add64_##form(uint64_t *sums, const uint32_t *at,		\
+    unsigned shift, const int32_t *delta, size_t n)			\
+{									\
+	for (size_t i = 0; i < n; i++) {				\
+		const uint32_t child = at[i] >> shift;			\
+		const uint32_t k = child % SUMNODE_K;			\
+									\
+		sumnode_raise64_##form(sums + child - k, k + 1,		\
+		    delta[i]);						\
+	}								\
 }
 
-__attribute__((target("avx512f,avx2,popcnt"))) static inline void
-sumnode_add32_avx512(uint32_t *sums, const uint32_t *at, unsigned shift,
-    const int32_t *delta, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const uint32_t child = at[i] >> shift, k = child % SUMNODE_K;
-
-		sumnode_raise32_avx512(sums + child - k, k + 1,
-		    (uint32_t)delta[i]);
-	}
-}
-
-__attribute__((target("avx512f,avx2,popcnt"))) static inline void
-sumnode_add64_avx512(uint64_t *sums, const uint32_t *at, unsigned shift,
-    const int32_t *delta, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const uint32_t child = at[i] >> shift, k = child % SUMNODE_K;
-
-		sumnode_raise64_avx512(sums + child - k, k + 1, delta[i]);
-	}
-}
+SUMNODE_DEFINE_CHANGES(avx2, "avx2,popcnt")
+SUMNODE_DEFINE_CHANGES(avx512, "avx512f,avx2,popcnt")
 #endif
 
 static inline const struct sumnode_form *

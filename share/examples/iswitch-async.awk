@@ -61,8 +61,9 @@ END {
 	says("With a short queue, an iteration through the switch takes %.2f times as long as with a long queue, because\n" \
 	    "  %d lost segments are sent again.", s " short none", s " long none", median(again, s " short none"))
 	says("A pace of 23 %% is a worker's share of the link. With this pace, an iteration through the server takes %.2f times\n" \
-	    "  as long as without pacing. A round without pacing takes the time of 4 vectors. With the pace, a push takes the\n" \
-	    "  time of 1 / 0.23 vectors, and the answer takes the time of 1 vector. The expected ratio is therefore %.2f.",
+	    "  as long as without pacing. A round without pacing takes as long as 4 vectors. With the pace, a push takes 4.23 times\n" \
+	    "  as long as without it (1472/1514 divided by 0.23), and the answer takes as long as before. The expected ratio is\n" \
+	    "  therefore (4.23 + 1) / 4 = %.2f.",
 	    p " long 23", p " long none", (frame / 0.23 + 1) / 4)
 	says("With a pace of 23 %% and a queue too short for the server's answer, an iteration through the server takes %.2f\n" \
 	    "  times as long as with a long queue, because %d lost segments are sent again.",

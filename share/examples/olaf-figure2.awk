@@ -137,7 +137,7 @@ function equal_distances(    i, a, s, x, text) {
 		line(steps[i], a, key("step", "aggregated", steps[i], 0, 16), s)
 		if ((x = by(a, s)) != "") text = list(text, x " at distance " steps[i])
 	}
-	if (text != "") print "\nRatio of the iterations of async to those of sync, for runs in which all workers reached 475: " text "."
+	if (text != "") print "\nIn runs in which all workers reached a mean reward of 475, the number of iterations of async divided by that of sync is " text "."
 	print ""
 }
 
@@ -154,7 +154,7 @@ function staleness(    d, zero, k, x, text) {
 		print "| " d " | " cell(k) " | " before(k, zero) " |"
 		if ((x = by(k, zero)) != "") text = list(text, x " with a delay of " d)
 	}
-	if (text != "") print "\nThe iterations divided by the iterations without a delay, for runs in which all workers reached 475: " text "."
+	if (text != "") print "\nIn runs in which all workers reached a mean reward of 475, the number of iterations divided by that without a delay is " text "."
 	print ""
 }
 
@@ -169,7 +169,7 @@ function batches(    h, set, a, s, x, text) {
 		line(8 * h, a, key(set, "aggregated", 0.4, 0, h), s)
 		if ((x = by(a, s)) != "") text = list(text, x " with " 8 * h " steps")
 	}
-	if (text != "") print "\nRatio of the iterations of async to those of sync, for runs in which all workers reached 475: " text "."
+	if (text != "") print "\nIn runs in which all workers reached a mean reward of 475, the number of iterations of async divided by that of sync is " text "."
 	print ""
 }
 

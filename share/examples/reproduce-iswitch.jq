@@ -155,7 +155,7 @@ def testbed:
 	"",
 	"The simulation models links, frames and the order of events.  In the live runs, the hosts",
 	"also take time, share two processors, and use TCP in the ring.  The live links also let a burst",
-	"pass at full speed after each pause.  The column \"off\" contains all these effects together."
+	"pass at full speed after each pause.  The column \"off\" shows the sum of all these effects."
 	end;
 
 "# iSwitch, simulated", "",

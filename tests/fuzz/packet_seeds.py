@@ -398,7 +398,7 @@ def switch_captures():
 
 
 def async_workers():
-    """What an asynchronous worker receives: see tests/fuzz/async.c."""
+    """Write packets for an asynchronous worker, for tests/fuzz/async.c."""
     def thing(what, how=0, body=b""):
         return struct.pack(">BH", what | how << 2, len(body)) + body
 

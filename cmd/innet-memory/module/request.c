@@ -1,4 +1,4 @@
-/* request.c - run a function for a request of the server */
+/* request.c - run a function for a request that Redis received */
 #include <stdlib.h>
 
 #include "cmd/innet-memory/module/request.h"

@@ -1,5 +1,5 @@
 /*
- * request.h - run a function for a request of the server
+ * request.h - run a function for a request that Redis received
  */
 #ifndef INNET_MEMORY_MODULE_REQUEST_H
 #define INNET_MEMORY_MODULE_REQUEST_H

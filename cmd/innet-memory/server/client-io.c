@@ -233,10 +233,10 @@ close_after_reply(struct client *c)
 }
 
 /*
- * Send replies, and run requests that waited until replies were sent.  A call
- * that sends more than FAR_BYTES over a network can last until the network has
- * taken all bytes, because the kernel handles acknowledgements that arrive
- * during the call before the call returns.
+ * Send replies, and run requests that waited until replies were sent.  One call
+ * sends at most FAR_BYTES over a network.  The kernel handles acknowledgements
+ * during the call, so a larger call could last until the network has taken all
+ * bytes.
  */
 static void
 send_and_run(struct client *c)
