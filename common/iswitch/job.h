@@ -368,7 +368,10 @@ static inline int64_t job_next_iteration(const struct job *j);
 /*
  * Is every result from iteration n on still kept?  Results that an asynchronous
  * rack has lacked since its restart count as kept, because the rack gets them
- * from its parent.
+ * from its parent.  This does not hold for rounds before the first one, although
+ * the rack may have some of their results.  A worker that lacks such a round
+ * also needs the result before it as a proof, and the rack does not accept this
+ * result.
  */
 static inline bool job_keeps_results_from(const struct job *j, int64_t n);
 
@@ -1027,7 +1030,8 @@ job_keeps_results_from(const struct job *j, int64_t n)
 {
 	const int64_t next = j->cf->async ? 0 : job_next_iteration(j);
 
-	if (n > j->newest + 1 || j->newest - n > (int64_t)j->sums.s.depth)
+	if (n > j->newest + 1 || j->newest - n > (int64_t)j->sums.s.depth ||
+	    (j->cf->async && n < j->start))
 		return false;
 	for (uint32_t i = 0; i < j->sums.s.segs; i++) {
 		const int64_t undone = j->cf->async ? job_next_round(j, i) :

@@ -482,6 +482,36 @@ copies_uneven_weights(void)
 	async_weights_free(&b);
 }
 
+/*
+ * Seed 6000095413: a worker that knows that it is behind the job is asked for
+ * its weights.  The job would refuse a worker that joins with its old weights.
+ */
+static void
+copies_newest_weights(void)
+{
+	const uint8_t zeros[4 * ELEMENTS] = { 0 };
+	struct async_weights a;
+	uint8_t *copy;
+	int64_t round = -1;
+
+	async_weights_init(&a, ELEMENTS, zeros, 0.01f, 0);
+	async_weights_set_segments(&a, FLOATS);
+	for (uint32_t k = 0; k < SEGS; k++)
+		apply_next(&a, k, 2);	/* an early result */
+	ok(async_weights_is_behind(&a) &&
+	    async_weights_take_copy(&a, &round) == NULL,
+	    "a worker that is behind makes no copy of its old weights");
+	for (int64_t t = 0; t < 2; t++) {
+		for (uint32_t k = 0; k < SEGS; k++)
+			apply_next(&a, k, t);
+	}
+	copy = async_weights_take_copy(&a, &round);
+	ok(copy != NULL && round == 3 && a.t_s == 3,
+	    "it makes the copy when it has the newest round that it knows of");
+	free(copy);
+	async_weights_free(&a);
+}
+
 int
 main(void)
 {
@@ -495,6 +525,7 @@ main(void)
 	rejoins();
 	late();
 	copies_uneven_weights();
+	copies_newest_weights();
 	ok(async_weights_staleness(7, 4) == 3 &&
 		async_weights_staleness(4, 4) == 0 &&
 		async_weights_staleness(4, 5) == 0,

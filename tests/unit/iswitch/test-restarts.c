@@ -449,6 +449,29 @@ test_async_rack(void)
 }
 
 /*
+ * Seed 6000140952: a restarted rack has the results of the round before its
+ * first round, because its first worker needed them as a proof.
+ */
+static void
+test_async_early_results(void)
+{
+	struct control_join j = first;
+	struct control_ack a;
+
+	j.next = 6;
+	restart_async_rack(&j);
+	for (uint32_t i = 0; i < SEGS; i++)
+		send_result(5, i);
+	j.next = 5;
+	ok(rig_count(JOB_FROM_PARENT) == 2 * SEGS &&
+	    rig_count(JOB_PARENT_OLD) == 0 &&
+	    rig_join_as(1001, j, &a) == CONTROL_REFUSED,
+	    "a rack refuses a worker that begins before the first round of the "
+	    "rack, even if the rack has the results of that round");
+	rigged_close(&rig_plane);
+}
+
+/*
  * Seed 4110003012: two racks were restarted.  Each has one member, whose
  * segments are not even, and one worker that fetches the state of this member.
  */
@@ -619,6 +642,7 @@ main(void)
 	test_rack_goes_back();
 	test_behind_parent();
 	test_async_rack();
+	test_async_early_results();
 	test_async_opens();
 	test_async_behind();
 	test_async_next();
