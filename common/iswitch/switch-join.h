@@ -898,6 +898,20 @@ iswitch_await_parent(struct iswitch *s, struct iswitch_job *job,
 	return true;
 }
 
+/*
+ * Has the parent refused this switch at another iteration than that of the
+ * Join?  If so, the refusal does not concern the worker that sent the Join.
+ */
+static inline bool
+iswitch_was_refused_elsewhere(const struct iswitch_job *job,
+    const struct control_join *join)
+{
+	const struct membership *up = &job->parent.membership;
+
+	return job->parent.wanted && up->end == MEMBERSHIP_REFUSED &&
+	    up->status == CONTROL_REFUSED && up->join_next != join->next;
+}
+
 static inline bool
 iswitch_receive_join(struct iswitch *s, const union addr *from,
     const struct control *c, struct control_ack *a, uint64_t now_ns)
@@ -953,6 +967,8 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 		iswitch_release_if_empty(s, job);
 		ref = NULL;
 	}
+	if (iswitch_was_refused_elsewhere(job, &join))
+		iswitch_release_if_empty(s, job);
 	if (!job_has_memory(&job->core))
 		status = iswitch_found_job(s, job, from, &join, floats,
 		    now_ns);

@@ -566,6 +566,36 @@ test_async_next(void)
 	rigged_close(&rig_plane);
 }
 
+/*
+ * Seed 6000349506: a rack that was restarted is refused because its first
+ * worker is too far behind; then another worker comes with a newer state.
+ */
+static void
+test_refused_for_another(void)
+{
+	struct control_join j = first, up;
+	struct control_ack a, no = admit(7);
+	struct job_conf cf = rig_conf(1);
+
+	cf.child = cf.async = no.async = j.async = true;
+	no.status = CONTROL_REFUSED;
+	no.next = 36;
+	no.span = 0;
+	j.next = 4;
+	rig_open(&cf, 0);
+	rig_join_as(1000, j, &a);
+	answer(no);
+	j.worker = 1;
+	j.next = 37;
+	ok(rig_join_as(1001, j, &a) == -1,
+	    "a rack does not refuse a worker because its parent refused the "
+	    "iteration of another worker");
+	up = await_join();
+	ok(up.next == 37, "it asks its parent about the iteration of this "
+	    "worker");
+	rigged_close(&rig_plane);
+}
+
 /* Request segment 1 of iteration t as worker 0; return whether it is gone. */
 static bool
 request_gone(uint32_t t)
@@ -646,6 +676,7 @@ main(void)
 	test_async_opens();
 	test_async_behind();
 	test_async_next();
+	test_refused_for_another();
 	test_same_port(3);
 	test_same_port(0);
 	test_rack_gives_again();
