@@ -53,7 +53,7 @@ enum {
  * other workers may join again.  This time is five times as long if the switch
  * answers that the job is not open.
  */
-#define TRANSFER_REFUSED_NS 2000000000u
+#define TRANSFER_REFUSED_NS UINT64_C(2000000000)
 
 enum state_receiver_end {
 	STATE_RECEIVER_GOING,
@@ -72,7 +72,6 @@ struct state_receiver {
 					 * no longer knows that it refused this
 					 * worker */
 	uint64_t give_up_ns;		/* longest time without a chunk */
-	uint64_t refused_ns;		/* time to wait for a sender */
 	uint64_t begun_ns;
 	enum state_receiver_end end;
 	uint8_t status;			/* status of a refusal */
@@ -348,8 +347,8 @@ state_receiver_receive_status(
 	    status == CONTROL_NOT_MEMBER;
 	if (h->lacks_permit || status == CONTROL_NO_ROOM ||
 	    (status == CONTROL_REFUSED && now_ns - h->begun_ns <
-	    h->refused_ns) || (status == CONTROL_NOT_READY &&
-	    now_ns - h->begun_ns < 5 * h->refused_ns))
+	    TRANSFER_REFUSED_NS) || (status == CONTROL_NOT_READY &&
+	    now_ns - h->begun_ns < 5 * TRANSFER_REFUSED_NS))
 		h->ask_ns = now_ns + TRANSFER_LAST_NS;
 	else if (status != CONTROL_DONE)
 		h->end = STATE_RECEIVER_REFUSED;
@@ -535,8 +534,6 @@ state_transfer_start_fetch(
 	state_receiver_init(&h->receiver, in->cf.job, in->cf.number,
 	    in->xid + 1, h->tries >= STATE_TRANSFER_PATIENT, in->cf.give_up_ns,
 	    now_ns);
-	if (!in->cf.async)	/* this worker may start the job again */
-		h->receiver.refused_ns = TRANSFER_REFUSED_NS;
 	h->fetching = true;
 	h->tries++;
 	h->answer = h->answers = 0;

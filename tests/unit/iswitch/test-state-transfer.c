@@ -134,8 +134,20 @@ test_heir(void)
 	state_receiver_receive_status(&h, CONTROL_NO_ROOM, 0);
 	ok(h.end == STATE_RECEIVER_GOING && state_receiver_deadline_ns(&h) > 0,
 	    "no room now: again");
-	state_receiver_receive_status(&h, CONTROL_REFUSED, 0);
-	ok(h.end == STATE_RECEIVER_REFUSED, "refused: the end");
+	state_receiver_receive_status(&h, CONTROL_REFUSED,
+	    (uint64_t)1999 * MS);
+	ok(h.end == STATE_RECEIVER_GOING &&
+	    state_receiver_deadline_ns(&h) == (uint64_t)2249 * MS,
+	    "a refused Fetch is repeated for 2 s, because a sender may still "
+	    "join (chaos seed 6000445782)");
+	state_receiver_receive_status(&h, CONTROL_NOT_READY,
+	    (uint64_t)9999 * MS);
+	ok(h.end == STATE_RECEIVER_GOING,
+	    "it is repeated for 10 s if the job is not open");
+	state_receiver_receive_status(&h, CONTROL_REFUSED,
+	    (uint64_t)10000 * MS);
+	ok(h.end == STATE_RECEIVER_REFUSED,
+	    "after that, a refusal ends the transfer");
 	state_receiver_init(&h, 1, 2, 1, false, (uint64_t)1000 * MS, 0);
 	k.bytes = 2 * TRANSFER_CHUNK_BYTES;
 	receive_chunk(&h, k, 0);
