@@ -313,6 +313,23 @@ iswitch_must_disband(const struct job *j)
 	return false;
 }
 
+/*
+ * Does a member still need the result of the iteration of segment g?  No member
+ * does if all of them had that result before this switch restarted, or have
+ * fetched a newer state.
+ */
+static inline bool
+iswitch_needs_result(const struct job *j, const struct seg *g)
+{
+	const int64_t t = sums_unwrap(g->iteration, j->newest);
+
+	for (uint32_t i = 0; i < j->members.count; i++) {
+		if (j->members.m[i].present && j->members.m[i].next <= t)
+			return true;
+	}
+	return false;
+}
+
 /* Forward the effect of a message from the parent to the members. */
 static inline void
 iswitch_handle_parent_news(struct iswitch *s, struct iswitch_job *job,
@@ -341,7 +358,8 @@ iswitch_handle_parent_news(struct iswitch *s, struct iswitch_job *job,
 		    up->seg.iteration, up->seg.contributions,
 		    up->seg.index));
 		if (!job->core.cf->async && job_has_memory(&job->core) &&
-		    iswitch_is_fresh(&job->core)) {
+		    (iswitch_is_fresh(&job->core) ||
+		    !iswitch_needs_result(&job->core, &up->seg))) {
 			/* this job began too early */
 			iswitch_remove_members(s, job);
 			iswitch_release_if_empty(s, job);

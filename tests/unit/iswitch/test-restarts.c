@@ -635,6 +635,58 @@ test_same_port(uint32_t slots)
 	rigged_close(&rig_plane);
 }
 
+/* Send the parent's answer that the result of segment 0 of t is gone. */
+static void
+send_gone(uint32_t t)
+{
+	const struct control_ack gone = { .action = CONTROL_HELP,
+	    .status = CONTROL_GONE, .seg = seg_word(t, 0, 0) };
+	uint8_t m[256], *p;
+
+	p = control_put_ack(control_put(m, CONTROL_ACK, 1, 1000), &gone);
+	rig_n = 0;
+	iswitch_receive_parent(&rig, 1, CONTROL_TOS, m, (size_t)(p - m),
+	    rig_now);
+	outbox_flush(rig.out);
+}
+
+/*
+ * Seed 6000084502: a restarted rack begins at the iteration of a worker that
+ * has restarted, too.  This worker then fetches the state of the other one, so
+ * no member needs the first iteration, which the parent no longer keeps.
+ */
+static void
+test_needless_iteration(void)
+{
+	struct control_join j = first;
+	struct control_ack a, up = admit(7);
+	struct job_conf cf = rig_conf(1);
+
+	cf.child = true;
+	up.span = 0;
+	rig_open(&cf, 0);
+	rig_join_as(1000, j, &a);
+	answer(up);
+	rig_join_as(1000, j, &a);
+	j.worker = 1;
+	j.next = 1;
+	j.again = true;
+	rig_join_as(1001, j, &a);
+	send_result(1, 0);	/* its sum was sent before the restart */
+	send_gone(0);
+	ok(rig.job[0]->core.members.present == 2 &&
+	    count_posts(POST_GROUP, CONTROL_TOS, CONTROL_ACK) == 1,
+	    "a rack tells its workers that the result of an iteration is gone");
+	rig_say(1000, CONTROL_LEAVE, 0, 0, &a);
+	j.worker = 0;
+	rig_join_as(1000, j, &a);
+	send_gone(0);
+	ok(rig.job[0]->core.members.present == 0,
+	    "if no worker needs that iteration, the rack lets its workers join "
+	    "again");
+	rigged_close(&rig_plane);
+}
+
 /* A rack that was restarted gives an iteration whose first results are gone. */
 static void
 test_rack_gives_again(void)
@@ -679,6 +731,7 @@ main(void)
 	test_refused_for_another();
 	test_same_port(3);
 	test_same_port(0);
+	test_needless_iteration();
 	test_rack_gives_again();
 	return tap_end();
 }
