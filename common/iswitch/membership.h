@@ -129,8 +129,9 @@ struct membership {
 	char status_text[MEMBERSHIP_STATUS_TEXT_BYTES];	/* text of the
 							 * refusal */
 	bool joined, halted;
-	bool forgotten;			/* the switch may have restarted, and
-					 * its Acks have no instance number */
+	bool forgotten;			/* the switch has challenged us, so it
+					 * may have restarted; our next Join is
+					 * not answered yet */
 	uint32_t instance;		/* instance of the job that we joined */
 	enum { MEMBERSHIP_UNDOUBTED, MEMBERSHIP_NO_MAC,
 	    MEMBERSHIP_WRONG_KEY } doubt;	/* what is wrong with the
@@ -224,7 +225,11 @@ static inline enum membership_news membership_receive(struct membership *m,
 static inline void membership_receive_doubtful(struct membership *m,
     enum channel_client_news news, const struct control *c, uint64_t now_ns);
 
-/* Tell whether segments may be sent. */
+/*
+ * Tell whether segments may be sent.  They may not be sent while the switch may
+ * have forgotten us: a switch that has restarted rejects their authentication
+ * tags, and asks for them again and again.
+ */
 static inline bool membership_works(const struct membership *m);
 
 /* Return the xid for a request that the caller writes itself. */
@@ -289,8 +294,8 @@ membership_after(uint64_t at_ns, uint64_t span_ns)
 static inline bool
 membership_works(const struct membership *m)
 {
-	return m->end == MEMBERSHIP_GOING && m->joined && !m->halted &&
-	    !m->leaving;
+	return m->end == MEMBERSHIP_GOING && m->joined && !m->forgotten &&
+	    !m->halted && !m->leaving;
 }
 
 static inline void

@@ -327,10 +327,10 @@ sync_worker_fetches(const struct sync_worker *l)
 static inline bool
 sync_worker_is_waiting(const struct sync_worker *l)
 {
-	return l->in.joined && !l->in.halted && !sync_worker_is_whole(l) &&
-	    (l->flight > 0 || l->have[l->t & 1] || l->got[0] > 0 ||
-	    l->got[1] > 0 || sync_worker_fetches(l) ||
-	    seg_before(l->t, l->seen));
+	return l->in.joined && !l->in.forgotten && !l->in.halted &&
+	    !sync_worker_is_whole(l) && (l->flight > 0 ||
+	    l->have[l->t & 1] || l->got[0] > 0 || l->got[1] > 0 ||
+	    sync_worker_fetches(l) || seg_before(l->t, l->seen));
 }
 
 static inline size_t

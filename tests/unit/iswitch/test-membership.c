@@ -347,6 +347,15 @@ doubts(void)
 	ok(write_message(&m, 4 + MEMBERSHIP_HINT_NS) == 0, "not for each hint");
 	ok(receive_ack(&m, 3, m.join_xid, in, 5 + MEMBERSHIP_HINT_NS) ==
 	    MEMBERSHIP_STAYS, "if he is known still");
+	membership_receive_doubtful(&m, CHANNEL_CLIENT_CHALLENGED, &c,
+	    5 * SECOND);
+	ok(m.joined && !membership_works(&m) &&
+	    write_message(&m, 5 * SECOND) == CONTROL_JOIN,
+	    "a member that is challenged sends no segments (chaos seed "
+	    "6000557863)");
+	ok(receive_ack(&m, 3, m.join_xid, in, 5 * SECOND + 1) ==
+	    MEMBERSHIP_IN && membership_works(&m),
+	    "it sends them again when its Join is answered");
 	membership_join(&m, 6 * SECOND);
 	write_message(&m, 6 * SECOND);
 	membership_receive_doubtful(
