@@ -23,6 +23,8 @@
 
 enum { MEMBERS_MAX = 4096, MEMBERS_NONE = UINT32_MAX };
 
+enum { MEMBERS_CATCH_UP = 16 };	/* maximum number of rounds that are sent again
+				 * for one Probe */
 #define MEMBERS_NO_PUSH INT64_MIN	/* the member has sent no push */
 
 /*
@@ -99,6 +101,10 @@ struct member {
 	 */
 	int64_t push;
 	uint32_t push_epoch;
+	int64_t catch_up_round;	/* first round that was not sent again to the
+				 * member, which is catching up */
+	uint32_t catch_up_run;	/* number of rounds sent again for its last
+				 * Probe */
 	struct member_flow flow;
 };
 

@@ -537,6 +537,33 @@ iswitch_restarts_pushes(struct job *j, uint32_t id, int64_t k, uint32_t seen)
 	return true;
 }
 
+/*
+ * Resend the results of round t that member `id` requests.  If the member lacks
+ * one whole round after the other, for example because its rack was restarted,
+ * resend twice as many rounds for each further Probe.  Otherwise a member on a
+ * busy machine might get fewer old rounds than new rounds are completed.
+ * Returns the number of results of round t that were sent.
+ */
+static inline uint32_t
+iswitch_resend_rounds(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
+    const struct repair_help *h)
+{
+	struct member *m = &j->members.m[id];
+	const uint32_t segs = j->sums.s.segs,
+		       resent = iswitch_resend_results(s, j, id, t, h),
+		       most = t != m->catch_up_round ? 1 :
+		       2 * m->catch_up_run < MEMBERS_CATCH_UP ?
+		       2 * m->catch_up_run : MEMBERS_CATCH_UP;
+	uint32_t n = resent < segs ? 0 : 1;
+
+	while (n > 0 && n < most &&
+	    iswitch_resend_results(s, j, id, t + n, h) == segs)
+		n++;
+	m->catch_up_run = n;
+	m->catch_up_round = t + n;
+	return resent;
+}
+
 /* Answer the Probe of an asynchronous member about a push and a round. */
 static inline void
 iswitch_answer_probe_async(struct iswitch *s, struct job *j, uint32_t id,
@@ -562,7 +589,7 @@ iswitch_answer_probe_async(struct iswitch *s, struct job *j, uint32_t id,
 		    round > j->wanted_round ? round : j->wanted_round;
 	}
 	st.resent = j->cf->server ? iswitch_resend_answers(s, j, id, round, h) :
-	    iswitch_resend_results(s, j, id, round, h);
+	    iswitch_resend_rounds(s, j, id, round, h);
 	iswitch_send_state(s, j, id, k, xid,
 	    asked == m->loss_detect->t ? h->upto : 0, &st);
 }

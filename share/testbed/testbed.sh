@@ -13,7 +13,7 @@
 #	-n N			workers (4), in two racks half of them in each
 #	--rate RATE		of a host's link, each way (100mbit)
 #	--core-rate RATE	of a rack's link to the core (as --rate)
-#	--burst BYTES		of a link's token bucket (250 us, at least 2 frames)
+#	--burst BYTES		of a link's token bucket (see innet-testbed(7))
 #	--queue BYTES		before a link (1500000)
 #	--loss SHARE		of a link's IPv4 packets, each way: 1%, 0.001 (0)
 #	--delay TIME		of the server's link, each way: 10ms (0)
@@ -122,11 +122,15 @@ switch() {
 	[ -z "$in_path" ] || ip -n "innet-$id-$1" link set br0 alias in-path
 }
 
-# HOST INTERFACE BITS: shape what leaves.  A bucket smaller than an offloaded
-# datagram makes tbf cut that to frames, each of which waits its turn.
+# HOST INTERFACE BITS: limit the rate of the packets that leave.  The bucket
+# holds the bytes of 250 us.  From 200 Mbit/s on it also holds an offloaded run of
+# 46 frames; otherwise tbf would split the run, and a timer for each frame would
+# cost the machine so much time that the link could not reach its rate.
 shape() {
-	local bucket=${burst:-$(($3 / 32000))}
-	((bucket >= 3028)) || bucket=${burst:-3028}
+	local bucket=$(($3 / 32000)) least=3028
+	(($3 < 200000000)) || least=70000
+	((bucket >= least)) || bucket=$least
+	bucket=${burst:-$bucket}
 	tc -n "innet-$id-$1" qdisc add dev "$2" root tbf rate "$3bit" \
 		burst "$bucket" limit "$queue"
 }

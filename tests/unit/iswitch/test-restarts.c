@@ -711,6 +711,61 @@ test_rack_gives_again(void)
 	rigged_close(&rig_plane);
 }
 
+/* Request all of round t as worker 1; return the number of results sent. */
+static uint32_t
+request_whole_round(uint32_t t)
+{
+	const union addr from = rig_addr(1001);
+	uint8_t m[CONTROL_MAX_BYTES], room[REPAIR_BITMAP_BYTES];
+	struct repair_help h = { .iteration = SEG_ITERATIONS - 1,
+	    .seen = rig.job[0]->core.serial, .last = REPAIR_NONE, .round = t };
+
+	for (uint32_t i = 0; i < SEGS; i++)
+		repair_add(&h.lacks, room, i);
+	rig_n = 0;
+	rigged_take(&rig_plane, &from, CONTROL_TOS, m,
+	    repair_write_help(m, 1, rig_xid++, &h), rig_now);
+	rig_flush();
+	return count_posts(POST_ONE, SEG_TOS, 0);
+}
+
+/*
+ * An asynchronous worker that missed many rounds must get them faster than new
+ * ones are completed.
+ */
+static void
+test_catches_up(void)
+{
+	struct job_conf cf = rig_conf(1);
+	struct control_join j = first;
+	struct control_ack a;
+	uint32_t t = 0;
+	bool doubles = true;
+
+	cf.async = j.async = true;
+	cf.keep_bytes = 1 << 20;
+	rig_open(&cf, 0);
+	rig_join_as(1000, j, &a);
+	j.worker = 1;
+	rig_join_as(1001, j, &a);
+	for (uint32_t k = 0; k < 60; k++) {
+		for (uint32_t i = 0; i < SEGS; i++)
+			rig_segment(0, k, i, 4, 1);
+	}
+	for (uint32_t n = 1; n <= 16; n *= 2) {
+		doubles = doubles && request_whole_round(t) == n * SEGS;
+		t += n;
+	}
+	ok(doubles && request_whole_round(t) == 16 * SEGS,
+	    "a worker that requests one round after the other gets 1, 2, 4, 8, "
+	    "and then 16 rounds for each Probe");
+	ok(request_whole_round(t + 16) == (60 - 16 - t) * SEGS,
+	    "it gets no rounds that are not complete");
+	ok(request_whole_round(3) == SEGS && request_whole_round(9) == SEGS,
+	    "a worker that requests single rounds gets only these");
+	rigged_close(&rig_plane);
+}
+
 int
 main(void)
 {
@@ -732,6 +787,7 @@ main(void)
 	test_same_port(3);
 	test_same_port(0);
 	test_needless_iteration();
+	test_catches_up();
 	test_rack_gives_again();
 	return tap_end();
 }
