@@ -235,7 +235,7 @@ iswitch_execute(struct iswitch *s, const union addr *from,
 		a->status = iswitch_receive_fetch(s, job, from, c, now_ns);
 		return a->status != CONTROL_DONE;
 	case CONTROL_CHUNK:
-		iswitch_receive_chunk(s, job, ref->member, c);
+		iswitch_receive_chunk(s, job, ref->member, c, now_ns);
 		return false;
 	default: a->status = CONTROL_UNKNOWN; break;
 	}
@@ -462,7 +462,7 @@ iswitch_relay_transfer(struct iswitch *s, struct iswitch_job *job,
 		iswitch_receive_fetch(s, job, NULL, c, now_ns);
 		return true;
 	case CONTROL_CHUNK:
-		iswitch_receive_chunk(s, job, MEMBERS_NONE, c);
+		iswitch_receive_chunk(s, job, MEMBERS_NONE, c, now_ns);
 		return true;
 	case CONTROL_ACK:
 		if (!control_get_ack(c, &a) || a.action != CONTROL_FETCH)

@@ -50,7 +50,8 @@ static inline enum control_status iswitch_receive_fetch(struct iswitch *s,
  * Relay a Chunk of member `id` (MEMBERS_NONE: of the parent) to its receiver.
  */
 static inline void iswitch_receive_chunk(struct iswitch *s,
-    struct iswitch_job *job, uint32_t id, const struct control *c);
+    struct iswitch_job *job, uint32_t id, const struct control *c,
+    uint64_t now_ns);
 
 /*
  * Send the refusal of the parent to the receivers that waited for the parent.
@@ -203,22 +204,26 @@ iswitch_find_sender(const struct job *j, const union addr *at, uint32_t worker,
 
 /*
  * Return the sender for receiver `a`.  If the last sender was silent, choose
- * another one.
+ * another one.  A sender that has sent Chunks is not replaced soon, because the
+ * receiver would lose these Chunks.
  */
 static inline uint32_t
 iswitch_next_sender(const struct iswitch_job *job, struct iswitch_receiver *a,
-    uint32_t worker, bool child)
+    uint32_t worker, bool child, uint64_t now_ns)
 {
 	const union addr *at = a->is_parent ? NULL : &a->at;
+	const bool silent = a->chunk_ns == 0 ||
+	    now_ns - a->chunk_ns >= ISWITCH_SENDER_NS;
 	uint32_t id;
 
-	if (++a->attempts > ISWITCH_FETCH_TRIES) {
+	if (++a->attempts > ISWITCH_FETCH_TRIES && silent) {
 		a->attempts = 0;
+		a->chunk_ns = 0;
 		a->skipped++;
 	}
 	id = iswitch_find_sender(&job->core, at, worker, a->skipped);
 	if (id == MEMBERS_NONE && (a->is_parent || !child ||
-	    a->attempts == ISWITCH_FETCH_TRIES)) {
+	    (a->attempts == ISWITCH_FETCH_TRIES && silent))) {
 		a->skipped = 0;		/* start again with the first member */
 		id = iswitch_find_sender(&job->core, at, worker, 0);
 	}
@@ -340,7 +345,7 @@ iswitch_receive_fetch(struct iswitch *s, struct iswitch_job *job,
 	iswitch_open_for_receivers(job);
 	if (at != NULL)
 		iswitch_permit_fetch(job, at, now_ns);
-	id = iswitch_next_sender(job, a, f.worker, s->cf.job.child);
+	id = iswitch_next_sender(job, a, f.worker, s->cf.job.child, now_ns);
 	if (id == MEMBERS_NONE && (at == NULL || !s->cf.job.child))
 		return job->core.open ? CONTROL_REFUSED : CONTROL_NOT_READY;
 	if ((f.waits || s->cf.strict) && id != MEMBERS_NONE)
@@ -374,7 +379,7 @@ iswitch_state_is_old(const struct job *j, const struct transfer_chunk *k)
 
 static inline void
 iswitch_receive_chunk(struct iswitch *s, struct iswitch_job *job, uint32_t id,
-    const struct control *c)
+    const struct control *c, uint64_t now_ns)
 {
 	uint8_t msg[CONTROL_MAX_BYTES];
 	struct transfer_chunk k;
@@ -391,9 +396,12 @@ iswitch_receive_chunk(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 	a = &job->receiver[k.receiver - 1];
 	a->attempts = 0;
 	if (id != MEMBERS_NONE && iswitch_state_is_old(&job->core, &k)) {
+		a->chunk_ns = 0;
 		a->skipped++;	/* this sender lags too: use another sender */
 		return;
 	}
+	if (k.ready)
+		a->chunk_ns = now_ns;
 	k.receiver = a->number;
 	len = (size_t)(transfer_put_chunk(control_put(msg, CONTROL_CHUNK,
 	    job->core.id, s->xid++), &k) - msg);

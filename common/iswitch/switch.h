@@ -100,11 +100,14 @@ enum {
 					 * in a job at the same time */
 	ISWITCH_PERMITS = 16,		/* maximum number of permits to fetch a
 					 * state in a job */
-	ISWITCH_FETCH_TRIES = 8		/* maximum number of Fetches to one
-					 * sender of a state */
+	ISWITCH_FETCH_TRIES = 8		/* maximum number of Fetches to a sender
+					 * of a state that sends nothing */
 };
 #define ISWITCH_RECEIVER_NS 2000000000u	/* a receiver is removed after this
 					 * silence */
+#define ISWITCH_SENDER_NS UINT64_C(5000000000)	/* a sender of a state is
+						 * replaced after this silence;
+						 * it then drops its snapshot */
 #define ISWITCH_PERMIT_NS UINT64_C(30000000000)	/* lifetime of an unused permit
 						 * to fetch */
 #define ISWITCH_HOLD_NS UINT64_C(30000000000)	/* longest time that a job is
@@ -137,6 +140,8 @@ struct iswitch_receiver {
 					 * nothing */
 	uint32_t attempts;		/* number of Fetches since the last
 					 * Chunk */
+	uint64_t chunk_ns;		/* time of the last Chunk of the sender;
+					 * 0: none yet */
 	union addr at;
 	uint64_t last_fetch_ns;
 };

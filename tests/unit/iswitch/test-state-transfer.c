@@ -330,6 +330,32 @@ test_repeats_join(void)
 	state_transfer_free(&h);
 }
 
+/*
+ * Seed 7000029424: if many packets are lost, a sender that has sent Chunks may
+ * seem to be silent for a while.
+ */
+static void
+test_keeps_sender(void)
+{
+	const struct job_conf cf = rig_conf(3);
+
+	rig_open(&cf, 0);
+	for (uint32_t w = 0; w < 3; w++)
+		join_worker(w);
+	permit(2000);
+	send_fetch(2000, 7, false);
+	send_chunk(0, 1);
+	for (int i = 0; i < 2 * ISWITCH_FETCH_TRIES; i++)
+		send_fetch(2000, 7, false);
+	ok(find_sent(CONTROL_FETCH, NULL) == 1000,
+	    "a sender that has sent Chunks is not replaced at once");
+	rig_now += ISWITCH_SENDER_NS;
+	send_fetch(2000, 7, false);
+	ok(find_sent(CONTROL_FETCH, NULL) == 1001,
+	    "it is replaced if it sends none for 5 s");
+	rigged_close(&rig_plane);
+}
+
 static void
 test_relay(void)
 {
@@ -360,15 +386,17 @@ test_relay(void)
 	ok(find_sent(CONTROL_CHUNK, NULL) == 0 &&
 		rig.n[ISWITCH_BAD_CONTROL] == 4,
 	    "nor for nobody");
-	for (int i = 0; i < ISWITCH_FETCH_TRIES; i++)
-		send_fetch(2000, 7, false);
-	ok(find_sent(CONTROL_FETCH, NULL) == 1000, "a sender has some time");
-	send_fetch(2000, 7, false);
-	ok(find_sent(CONTROL_FETCH, NULL) == 1001, "then it is another's turn");
-	for (int i = 0; i < 2 * ISWITCH_FETCH_TRIES + 2; i++)
-		send_fetch(2000, 7, false);
-	ok(find_sent(CONTROL_FETCH, NULL) == 1000,
-	    "and in the end the first's");
+	for (int i = 1; i < ISWITCH_FETCH_TRIES; i++)
+		send_fetch(2001, 0, false);
+	ok(find_sent(CONTROL_FETCH, NULL) == 1001,
+	    "a sender that sends nothing gets eight Fetches");
+	send_fetch(2001, 0, false);
+	ok(find_sent(CONTROL_FETCH, NULL) == 1002,
+	    "then the next sender gets them");
+	for (int i = 0; i < ISWITCH_FETCH_TRIES + 1; i++)
+		send_fetch(2001, 0, false);
+	ok(find_sent(CONTROL_FETCH, NULL) == 1001,
+	    "after the last sender, the first one gets them again");
 	for (uint16_t i = 2; i < ISWITCH_RECEIVERS; i++)
 		send_fetch((uint16_t)(2000 + i), 7, false);
 	ok(send_fetch(3000, 7, false) == CONTROL_NO_ROOM,
@@ -472,6 +500,7 @@ main(void)
 	test_repeats_join();
 	test_hand();
 	test_heir();
+	test_keeps_sender();
 	test_relay();
 	test_waits();
 	test_chunk();
