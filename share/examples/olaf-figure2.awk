@@ -117,17 +117,17 @@ function equal_steps(    i, j, a, s, b, text) {
 		text = text " | " (b == "" ? "-" : cell(b) " at " at[mode[j]])
 	}
 	print "| fewest" text " | " before(best("async"), best("sync")) " |\n"
-	print "In the paper's figure, async needs fewer iterations than sync."
-	if (holds != "") print "Our runs agree in every seed at these step sizes: " holds "."
-	if (open != "") print "Our runs agree only in some seeds at these step sizes: " open "."
-	if (fails != "") print "Our runs agree in no seed at these step sizes: " fails "."
+	print "In the paper's figure, mode async needs fewer iterations than mode sync."
+	if (holds != "") print "Our runs agree with the paper in every seed at these step sizes: " holds "."
+	if (open != "") print "Our runs agree with the paper only in some seeds at these step sizes: " open "."
+	if (fails != "") print "Our runs agree with the paper in no seed at these step sizes: " fails "."
 	print ""
 }
 
 # The same sums: async's step is an eighth.
 function equal_distances(    i, a, s, x, text) {
 	print "## The same distance in an iteration: async's step size is an eighth\n"
-	print "The distance is the step size in the modes aggregated and sync. In mode async the step size is an eighth of the distance,"
+	print "The distance is the step size in the modes aggregated and sync. In mode async, the step size is an eighth of the distance,"
 	print "because this mode makes eight steps in an iteration.\n"
 	head("distance")
 	for (i = 1; i <= all; i++) {
@@ -137,7 +137,7 @@ function equal_distances(    i, a, s, x, text) {
 		line(steps[i], a, key("step", "aggregated", steps[i], 0, 16), s)
 		if ((x = by(a, s)) != "") text = list(text, x " at distance " steps[i])
 	}
-	if (text != "") print "\nIn runs in which all workers reached a mean reward of 475, the number of iterations of async divided by that of sync is " text "."
+	if (text != "") print "\nFor the runs in which all workers reached a mean reward of 475, we divide the number of iterations of mode async by that of mode sync. This ratio is " text "."
 	print ""
 }
 
@@ -154,7 +154,7 @@ function staleness(    d, zero, k, x, text) {
 		print "| " d " | " cell(k) " | " before(k, zero) " |"
 		if ((x = by(k, zero)) != "") text = list(text, x " with a delay of " d)
 	}
-	if (text != "") print "\nIn runs in which all workers reached a mean reward of 475, the number of iterations divided by that without a delay is " text "."
+	if (text != "") print "\nFor the runs in which all workers reached a mean reward of 475, we divide the number of iterations by the number without a delay. This ratio is " text "."
 	print ""
 }
 
@@ -169,7 +169,7 @@ function batches(    h, set, a, s, x, text) {
 		line(8 * h, a, key(set, "aggregated", 0.4, 0, h), s)
 		if ((x = by(a, s)) != "") text = list(text, x " with " 8 * h " steps")
 	}
-	if (text != "") print "\nIn runs in which all workers reached a mean reward of 475, the number of iterations of async divided by that of sync is " text "."
+	if (text != "") print "\nFor the runs in which all workers reached a mean reward of 475, we divide the number of iterations of mode async by that of mode sync. This ratio is " text "."
 	print ""
 }
 
@@ -183,10 +183,10 @@ END {
 	print "CartPole with A2C.  The tables show how many iterations a worker needed until the mean reward of its last 20"
 	printf "episodes reached 475.  Each figure is the mean over the workers and over %s runs, with the standard deviation over\n",
 	    least == most ? most : least " to " most
-	print "runs in brackets.  If some workers did not reach 475 in time, the field shows how many workers reached it, with"
+	print "runs in brackets.  If some workers did not reach 475 in time, the field shows how many workers reached 475, with"
 	print "the mean reward at the end in brackets."
-	printf "\nThe async workers sent %.0f %% of the gradients that their intervals allow.", paces ? pace / paces : 0
-	printf "%s\n\n", left ? sprintf("  Runs that sent less than 70 %% are left out: %d.", left) : ""
+	printf "\nIn mode async, the workers sent %.0f %% of the gradients that their intervals allow.", paces ? pace / paces : 0
+	printf "%s\n\n", left ? sprintf("  Runs that sent less than 70 %% are not in the tables: %d.", left) : ""
 	if (bars != "") plotted()
 	equal_steps()
 	equal_distances()

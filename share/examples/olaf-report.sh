@@ -88,15 +88,15 @@ factorial() {
 
 Two clusters of 8 workers learn CartPole with A2C.  Each worker sends a gradient of 36,620 bytes about
 every 30 ms.  The queue has 32 slots.  The load is the offered traffic divided by the traffic that
-the link can carry.  The server adds '"$(cat step)"' times the gradient to the weights.  We chose 0.2 in
-runs with FIFO at load 0.3: learning with 0.2 was stable and nearly the fastest.
+the link can carry.  The server adds '"$(cat step)"' times the gradient to the weights.  We chose the
+factor 0.2 in runs with FIFO at load 0.3, because learning with 0.2 was stable and nearly the fastest.
 
 The columns "FIFO, s" and "Olaf, s" show the seconds until the mean reward of the last 100 episodes of
 a cluster reached 475.  Each figure is the mean over both clusters and all seeds, with the standard
-deviation over seeds in brackets.  For a cluster that did not reach 475, we use the time limit of the
-run (the cap).  "FIFO / Olaf" is the geometric mean of the ratio over seeds.  "Judgement" is the result
-of a t test of the logarithm of this ratio at the 5 % level.  If a field has two figures, the first is for
-FIFO and the second for Olaf.
+deviation over seeds in brackets.  If a cluster did not reach 475, we use the time limit of the run (the
+cap).  "FIFO / Olaf" is the ratio of the two times, as the geometric mean over the seeds.  "Judgement" is
+the result of a t test of the logarithm of this ratio at the 5 % level.  If a field has two figures, the
+first figure is for FIFO and the second figure is for Olaf.
 
 | load | reply to | FIFO, s | Olaf, s | FIFO / Olaf | Olaf first | judgement | clusters solved | lost, % | mean age, ms | Jain |
 |---|---|---|---|---|---|---|---|---|---|---|'
@@ -119,10 +119,11 @@ FIFO and the second for Olaf.
 	done
 	# shellcheck disable=SC2086	# words
 	[ -z "$age" ] || { draw age --cluster 1 -w age.svg $age; rm -f $age; }
-	echo 'Olaf lowers the loss and the age, no matter how the agents learn.  But whether it shortens the time
-depends on how they learn.  A reply to the whole cluster helps both queues, because a worker then gets
-new weights more often than its own updates arrive.  The times of one setting differ by a factor of two to four between seeds.
-The paper has no table of times for gradients; it compares FIFO with Olaf in its Figure 7.
+	echo 'Olaf lowers the loss and the age, no matter how the agents learn.  But whether Olaf shortens the time to
+the reward depends on how the agents learn.  A reply to the whole cluster helps both queues, because a
+worker then gets new weights more often than its own updates arrive.  The times of one setting differ by
+a factor of two to four between seeds.  The paper has no table of the times that learning takes; it
+compares FIFO with Olaf in its Figure 7.
 '
 }
 
@@ -130,9 +131,10 @@ fig7() {
 	echo '## Figure 7: speedup of time to reward
 
 The paper measures the time until the server has received 200 updates of each worker, and divides the
-time with FIFO by the time with Olaf.  The workers send 60 Gbit/s over links of 5, 10, 20 and 40
-Gbit/s (loads 12, 6, 3 and 1.5).  In the paper, the ratio is always above 1, and it is larger for
-slower links.  Here we divide the times to a reward of 475, and the server replies to the cluster.
+time with FIFO by the time with Olaf.  The workers of the paper together send 60 Gbit/s over links of 5,
+10, 20 and 40 Gbit/s (loads 12, 6, 3 and 1.5).  In the paper, the ratio is always above 1, and it is
+larger for slower links.  In our runs, we divide the times to a mean reward of 475, and the server replies
+to the whole cluster.
 
 | load | reply to | FIFO, s | Olaf, s | FIFO / Olaf | Olaf first | judgement | clusters solved | lost, % | mean age, ms | Jain |
 |---|---|---|---|---|---|---|---|---|---|---|'
@@ -146,10 +148,10 @@ slower links.  Here we divide the times to a reward of 475, and the server repli
 	done
 	[ "$(wc -l <fig7.csv)" -eq 1 ] || draw bars -w fig7.svg --label 'seconds to reward' fig7.csv
 	echo '
-These figures should differ from the paper.  The paper measures the time until a number of updates has
-arrived, so with FIFO the workers must send another update for each lost update.  Here the workers do
-not have to replace lost updates, and asynchronous learning tolerates the loss.  The cap limits the
-time, and therefore also the ratio.
+The figures of this table should differ from those of the paper.  The paper measures the time until a
+number of updates has arrived, so with FIFO the workers must send another update for each lost update.  In
+our runs, the workers do not have to replace lost updates, and asynchronous learning tolerates the loss.
+The time limit of a run also limits the ratio.
 '
 }
 
@@ -157,15 +159,15 @@ fig2() {
 	echo '## Figure 2: asynchronous, with aggregation, synchronous
 
 Eight workers learn CartPole with A2C and plain gradient ascent, without congestion.  There are three
-modes.  In mode async, the server adds 0.05 times each gradient.  In mode aggregated, the switch sums
-any eight gradients, as iSwitch does, and the workers add 0.4 times the mean of the eight; gradients
-are at most 3 rounds stale.  In mode sync, the switch sums one gradient of each worker, and the
-workers add 0.4 times the mean.
+modes.  In mode async, the server adds 0.05 times each gradient to the weights.  In mode aggregated, the
+switch sums any eight gradients, as iSwitch does, and the workers add 0.4 times their mean to the weights.
+The gradients are at most 3 rounds stale.  In mode sync, the switch sums one gradient of each worker, and
+the workers add 0.4 times the mean of these gradients to the weights.
 
 In an iteration, each worker computes a gradient from 128 steps of its environment (a lesson).  The
 table shows the number of iterations until the mean reward of the last 20 episodes of a worker reached
-475.  For a worker that did not reach 475, we use all iterations of the run.  Each figure is the mean
-over workers and seeds, with the standard deviation in brackets.
+475.  If a worker did not reach 475, we use the number of all iterations of the run.  Each figure is the
+mean over workers and seeds, with the standard deviation in brackets.
 
 | mode | iterations to 475 | final reward | paper |
 |---|---|---|---|'
@@ -176,26 +178,27 @@ over workers and seeds, with the standard deviation in brackets.
 	done
 	learning fig2.svg --smooth 20 -- async fig2,async,worker,0,8 aggregated fig2,aggregated,worker,0,8 sync fig2,sync,worker,0,8
 	echo '
-These figures should differ from the paper.  The paper has PPO, a gate on rewards and 200 iterations
-of whole episodes, and it does not state the step sizes of the other two modes.  Here an iteration
-changes the weights equally far in all three modes, because each gradient is added with the same
-factor: 0.4 times the mean of eight gradients adds 0.05 times each gradient.
+The figures of this table should differ from those of the paper.  The paper uses PPO, a gate on rewards
+and 200 iterations of whole episodes.  It does not state the step sizes of the modes aggregated and sync.
+In our runs, an iteration changes the weights by the same amount in all three modes, because each gradient
+has the same factor: adding 0.4 times the mean of eight gradients is the same as adding 0.05 times each
+gradient.
 
 The page figure2.md, made by olaf-figure2.sh, shows the effects of step size, delay and batch size
-separately.  If all modes use the same step size between 0.05 and 0.4, async is first in every seed,
-as in the paper, because it makes eight such steps in an iteration.  If an iteration with lessons of
-128 steps changes the weights equally far in all modes, async is first in at most half of the seeds.
-At the largest step size, async is never first.  If gradients arrive later, learning needs more
-iterations.
+separately.  If all modes use the same step size between 0.05 and 0.4, mode async is the fastest with every
+seed, as in the paper.  The reason is that mode async makes eight steps in an iteration.  If lessons have
+128 steps and an iteration changes the weights by the same amount in all modes, mode async is the fastest
+with at most half of the seeds.  With the largest step size, mode async is never the fastest.  If gradients
+arrive later, learning needs more iterations.
 '
 }
 
 fig3() {
 	echo '## Figure 3: the number of workers
 
-Each worker learns LunarLander with PPO on its own weights.  It plays 1,024 steps, trains on them for
-four epochs with Adam, and sends the change of its weights (39,188 bytes).  The server adds half of
-this change and answers the cluster.  There is no congestion.
+Each worker learns LunarLander with PPO on its own copy of the weights.  A worker plays 1,024 steps, trains
+on these steps for four epochs with Adam, and sends the change of its weights (39,188 bytes).  The server
+adds half of this change to its weights and answers the whole cluster.  There is no congestion.
 
 In an iteration, each worker plays 1,024 steps.  The table shows the number of iterations until the
 mean reward of the last 20 episodes of a worker reached 200.  A run has 200 iterations, and a worker
@@ -212,9 +215,9 @@ deviation in brackets.
 	done
 	learning fig3.svg --smooth 20 -- "${args[@]}"
 	echo '
-These figures should differ from the paper.  The paper applies gradients with a gate on rewards.  We
-found that agents do not learn with such a gate (share/results/tools.md).  Our workers send the change
-of the weights in a whole lesson, which contains more information than one gradient.
+The figures of this table should differ from those of the paper.  In the paper, the server has a gate on
+rewards.  We found that agents do not learn with such a gate (share/results/tools.md).  Our workers send
+the change of the weights in a whole lesson, which contains more information than one gradient.
 '
 }
 
@@ -223,7 +226,7 @@ fig8() {
 
 The workers learn LunarLander in the same way as for Figure 3.  Each of eight workers sends the change
 of its weights about every 300 ms, so 200 iterations take 60 s.  The queue has 32 slots, and the
-server replies to the cluster.
+server replies to the whole cluster.
 
 | queue | load | final reward | seconds to 200 | solved | lost, % | mean age, ms |
 |---|---|---|---|---|---|---|'
@@ -238,10 +241,10 @@ server replies to the cluster.
 	echo
 	f=$(join <(pick fig8,olaf,cluster,4,8 final_reward) <(pick fig8,fifo,cluster,4,8 final_reward) |
 		awk '{ n++; above += $2 > $3 } END { printf "%d of %d", above, n }')
-	echo "In the paper, Olaf ends 82 % above FIFO at 40 Gbit/s (load 1.5) and 86.5 % above FIFO at 20 Gbit/s
-(load 3).  Here, at load 4, Olaf ends with a higher reward than FIFO in $f seeds.  Percentages cannot
-be compared, because the rewards of LunarLander are negative at first, and because the paper counts
-iterations and not seconds.
+	echo "In the paper, the final reward with Olaf is 82 % higher than with FIFO at 40 Gbit/s (load 1.5), and 86.5 %
+higher at 20 Gbit/s (load 3).  In our runs at load 4, Olaf has the higher final reward with $f
+seeds.  We cannot compare percentages, because the rewards of LunarLander are negative at first, and
+because the paper counts iterations and not seconds.
 "
 }
 
@@ -249,8 +252,8 @@ fairness() {
 	echo '## Ages and fairness, with and without transmission control
 
 There are ten clusters of three workers, and each update is 1 kB long.  Each worker of clusters 1 to 5
-sends about every 100 ms, and each worker of clusters 6 to 10 about every 300 ms.  The queue has 8
-slots, and the load is 3.
+sends an update about every 100 ms, and each worker of clusters 6 to 10 sends one about every 300 ms.  The
+queue has 8 slots, and the load is 3.
 
 | queue | lost, % | age of 1-5, ms | age of 6-10, ms | Jain | paper (Table 3): lost, ages, Jain |
 |---|---|---|---|---|---|'
@@ -269,9 +272,9 @@ slots, and the load is 3.
 	done
 	draw bars -w fairness.svg --label 'Age-of-Model in ms' fairness.csv
 	echo '
-These figures should differ from the paper.  The paper simulates three switches in a row with ten
-workers per cluster; here there is one switch.  Clusters that send every 300 ms cannot be as fresh as
-clusters that send every 100 ms.
+The figures of this table should differ from those of the paper.  The paper simulates three switches in a
+row with ten workers per cluster, but our runs have one switch and three workers per cluster.  The model of
+a cluster that sends every 300 ms cannot be as fresh as the model of a cluster that sends every 100 ms.
 '
 }
 
@@ -282,8 +285,8 @@ Made by `share/examples/olaf-evaluation.sh`; `runs.csv` has a row for each run.
 '
 	awk -F, 'NR > 1 { n++; slow += $19 != "" && $19 < ($2 == "sync" ? 60 : 80) }
 		END { if (slow) printf "**The machine was busy**: in %d of %d runs agents sent less than 80 %% of " \
-		    "the gradients that their intervals allow,\nso loads were lower and times longer " \
-		    "than this page says.\n\n", slow, n }' <<<"$kept"
+		    "the gradients that their intervals allow,\nso the loads were lower than this page says, and " \
+		    "learning took longer.\n\n", slow, n }' <<<"$kept"
 	for part in factorial fig7 fig2 fig3 fig8 fairness; do
 		has $part || { [ $part = fig7 ] && has factorial; } || continue
 		$part
