@@ -40,7 +40,7 @@ function says(form, a, b, more) {
 END {
 	print "# The time of an asynchronous iteration, compared with the time of its bytes\n"
 	print "Made by `share/examples/iswitch-async.sh`; `async.csv` has a row for each run.  Four workers push"
-	print "synthetic vectors as fast as they can. The queue in front of each link holds a quarter of a vector (short) or six vectors (long)."
+	print "synthetic vectors as fast as they can. The queue in front of each link has room for a quarter of a vector (short) or for six vectors (long)."
 	printf "The table shows medians of %d run%s, in ms.\n\n", n[keys[1]], (n[keys[1]] > 1 ? "s" : "")
 	print "| carrier | vector | Mbit/s | queue | pace | bytes on the wire | round | iteration | segments sent again |"
 	print "|---|---|---|---|---|---|---|---|---|"
@@ -55,14 +55,14 @@ END {
 	s = "switch 20 1282000"; p = "ps 20 1282000"
 	says("Without losses and pacing, an iteration through the switch takes %.2f times as long as its bytes need on the\n" \
 	    "  wire.", s " long none")
-	says("A gradient through the server takes %.2f times as long as its bytes need on the wire.", p " long none")
+	says("A gradient that goes through the server takes %.2f times as long as its bytes need on the wire.", p " long none")
 	says("With a pace of 92 %%, an iteration through the switch takes %.2f times as long as without pacing. From the pace\n" \
 	    "  alone we expect a factor of %.2f.", s " long 92", s " long none", frame / 0.92)
 	says("With a short queue, an iteration through the switch takes %.2f times as long as with a long queue, because\n" \
 	    "  %d lost segments are sent again.", s " short none", s " long none", median(again, s " short none"))
-	says("A pace of 23 %% is a worker's share of the link. With this pace, an iteration through the server takes %.2f times\n" \
+	says("A pace of 23 %% of the rate of the server's link is the share of one worker. With this pace, an iteration through the server takes %.2f times\n" \
 	    "  as long as without pacing. A round without pacing takes as long as 4 vectors. With the pace, a push takes 4.23 times\n" \
-	    "  as long as without it (1472/1514 divided by 0.23), and the answer takes as long as before. The expected ratio is\n" \
+	    "  as long as without the pace (1472/1514 divided by 0.23), and the answer takes as long as before. The expected ratio is\n" \
 	    "  therefore (4.23 + 1) / 4 = %.2f.",
 	    p " long 23", p " long none", (frame / 0.23 + 1) / 4)
 	says("With a pace of 23 %% and a queue too short for the server's answer, an iteration through the server takes %.2f\n" \
@@ -72,10 +72,10 @@ END {
 	    "  %.2f times as long, because the processors of this machine are too slow for all the work.",
 	    "switch 100 6410000 long none", s " long none")
 	says("With these larger vectors and faster links, an iteration through the server takes %.2f times as long.", "ps 100 6410000 long none", p " long none")
-	says("With DDPG's vector of 157.52 kB, an iteration through the switch takes %.2f times as long as its bytes need.",
+	says("With DDPG's vector of 157.52 kB, an iteration through the switch takes %.2f times as long as its bytes need on the wire.",
 	    "switch 100 157520 long none")
-	says("With DDPG's vector, an iteration through the server takes %.2f times as long as its bytes need.", "ps 100 157520 long none")
-	says("With PPO's vector of 40.02 kB, an iteration through the switch takes %.2f times as long as its bytes need.",
+	says("With DDPG's vector, an iteration through the server takes %.2f times as long as its bytes need on the wire.", "ps 100 157520 long none")
+	says("With PPO's vector of 40.02 kB, an iteration through the switch takes %.2f times as long as its bytes need on the wire.",
 	    "switch 100 40020 long none")
-	says("With PPO's vector, an iteration through the server takes %.2f times as long as its bytes need.", "ps 100 40020 long none")
+	says("With PPO's vector, an iteration through the server takes %.2f times as long as its bytes need on the wire.", "ps 100 40020 long none")
 }

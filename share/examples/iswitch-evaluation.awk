@@ -12,6 +12,7 @@ BEGIN {
 	split("dqn a2c ppo ddpg", algorithm, " ")
 	split("ps ring switch", carrier, " ")
 	title["ps"] = "PS"; title["ring"] = "ring"; title["switch"] = "switch"
+	rival["ps"] = "parameter server"; rival["ring"] = "ring"
 	name["dqn"] = "DQN"; name["a2c"] = "A2C"; name["ppo"] = "PPO"; name["ddpg"] = "DDPG"
 	# iterations, then hours and reward, or ms, hours and reward
 	paper("sync dqn ps", 1.4e6, 31.72, 20.00); paper("sync dqn ring", 1.4e6, 16.08, 19.94)
@@ -69,8 +70,8 @@ function product(mode, a, c,    k, x) {
 
 function figure12(    i, j, a, c, k, ps) {
 	print "## Figure 12: a synchronous iteration, vectors of the paper's sizes\n"
-	print "All times are in ms. They are means over the four workers in runs (ii). The columns \"less\""
-	print "show by how much a time is shorter than with PS.\n"
+	print "All times are in ms, and are means over the four workers in runs (ii). The columns \"less\""
+	print "show by how many per cent a time is shorter than the time with the parameter server.\n"
 	print "| algorithm | size | carrier | iteration | compute | aggregation | update | less | aggregation less | paper: iteration | less |"
 	print "|---|---|---|---|---|---|---|---|---|---|---|"
 	print "carrier,compute,aggregation,update" >"figure12.csv"
@@ -85,18 +86,19 @@ function figure12(    i, j, a, c, k, ps) {
 		printf "%s,%.4f,%.4f,%.4f\n", title[c], compute[k] / ms[ps],
 		    aggregation[k] / ms[ps], update[k] / ms[ps] >"figure12.csv"
 	}
-	print "\nIn the paper, an iteration with the switch takes 41.9 to 72.7 % less time than with PS, and aggregation takes"
-	print "81.6 to 85.8 % less. Compared with the ring, an iteration takes 36.7 to 48.9 % less time, and aggregation"
-	print "63.4 to 87.9 % less.\n"
+	print "\nIn the paper, an iteration takes 41.9 to 72.7 % less time with the switch than with the parameter server, and aggregation takes"
+	print "81.6 to 85.8 % less time. An iteration takes 36.7 to 48.9 % less time with the switch than with the ring, and"
+	print "aggregation takes 63.4 to 87.9 % less time.\n"
 }
 function less(a, b) { return a == "" || b + 0 == 0 ? "-" : sprintf("%.1f %%", 100 * (1 - a / b)) }
 
 function training(mode, table,    i, j, a, c, k) {
 	printf "## Table %s: training, %s\n\n", table, mode == "sync" ? "synchronous" : "asynchronous, staleness at most 3"
-	print "Iterations, seconds and reward are measured in runs (i), and the time of an iteration in runs (ii)."
-	print "The end-to-end time at the paper's size is the product of the iterations and this time. It is not measured."
+	print "We measured the iterations, the seconds and the reward in runs (i), and the time of an iteration in runs (ii)."
+	print "We did not measure the end-to-end time at the paper's size. This time is the product of the number of iterations and"
+	print "the time of an iteration."
 	if (mode == "sync")
-		print "As in the paper, we multiply by the same number of iterations for every carrier: the number with the switch."
+		print "As in the paper, we use the number of iterations with the switch for every carrier."
 	print ""
 	print "| algorithm | carrier | iterations | seconds | reward | ms an iteration, paper's size | product, s | paper: iterations | ms | hours | reward |"
 	print "|---|---|---|---|---|---|---|---|---|---|---|"
@@ -118,8 +120,8 @@ function with_compute(    i, j, a, c, k, ps, any) {
 	if (!any) return
 	print "## With the paper's computing\n"
 	print "In runs (iii), a gradient takes 100 times as long to compute as on the paper's GPUs, because our links are 100"
-	print "times slower. We derive the paper's time of computing from its Table 4, and assume that aggregation"
-	print "takes 85.8 % less time with the switch than with PS. The time is T(PS) - (T(PS) - T(iSW)) / 0.858.\n"
+	print "times slower. We derive the compute time of the paper from Table 4 of the paper, and assume that aggregation"
+	print "takes 85.8 % less time with the switch than with the parameter server. The compute time is T(PS) - (T(PS) - T(iSW)) / 0.858.\n"
 	print "| algorithm | carrier | iteration, ms | compute | aggregation | speedup | paper: iteration, ms | aggregation | speedup |"
 	print "|---|---|---|---|---|---|---|---|---|"
 	for (i = 1; i in algorithm; i++) for (j = 1; j in carrier; j++) {
@@ -134,8 +136,8 @@ function with_compute(    i, j, a, c, k, ps, any) {
 
 function speedups(    m, i, j, a, c, k, p, ps, mode, line) {
 	print "## Table 3: speedup end to end over PS of the same kind\n"
-	print "Each field has three speedups. The first is for vectors of the paper's sizes, from the products in Tables 4 and 5."
-	print "The second is from the training runs (i), and the third is from the paper.\n"
+	print "Each field of the table has three speedups. The first speedup is for vectors of the paper's sizes; we compute it from"
+	print "the products in Tables 4 and 5. The second speedup is from the training runs (i), and the third is from the paper.\n"
 	print "| | carrier | DQN | A2C | PPO | DDPG |"
 	print "|---|---|---|---|---|---|"
 	for (m = 1; m <= 2; m++) for (j = 1; j in carrier; j++) {
@@ -185,12 +187,13 @@ function verdicts(    m, i, j, a, c, s, t, mode) {
 		mode = m == 1 ? "sync" : "async"; a = algorithm[i]; c = carrier[j]
 		t = product(mode, a, "switch"); s = product(mode, a, c)
 		if (t != "" && s != "")
-			printf "- %s %s, end to end at the paper's size: the switch %s %s (%.1f s against %.1f s).\n", name[a], mode,
-			    t < s ? "beats" : "**does not beat**", title[c], t, s
+			printf "- In %s training of %s with vectors of the paper's size, the switch %s the %s: %.1f s against %.1f s.\n",
+			    mode "hronous", name[a], t < s ? "beats" : "**does not beat**", rival[c], t, s
 		t = mode " " a " switch"; s = mode " " a " " c
 		if (solved[t] && solved[s])
-			printf "- %s %s, as trained: the switch %s %s (%.1f s against %.1f s).\n", name[a], mode,
-			    seconds[t] < seconds[s] ? "beats" : "**does not beat**", title[c], seconds[t], seconds[s]
+			printf "- In %s training of %s with our own, small vectors, the switch %s the %s: %.1f s against %.1f s.\n",
+			    mode "hronous", name[a], seconds[t] < seconds[s] ? "beats" : "**does not beat**", rival[c],
+			    seconds[t], seconds[s]
 	}
 	print ""
 }
@@ -198,7 +201,8 @@ function verdicts(    m, i, j, a, c, s, t, mode) {
 END {
 	print "# iSwitch's evaluation in a rack of network namespaces\n"
 	print "Made by `" made "`, with four workers and links of 100 Mbit/s."
-	printf "All hosts share %s processors. There are three kinds of runs:\n\n", processors
+	printf "All hosts share %s processors. The carrier of the gradients is a parameter server (PS), MPI's ring, or the switch.\n", processors
+	print "There are three kinds of runs:\n"
 	print "- (i) The agents train until they reach the goal. The vectors have the sizes of the agents' own, small networks."
 	print "- (ii) The same agents run a few iterations with vectors of the paper's sizes."
 	print "- (iii) These runs are like (ii), but computing a gradient takes 100 times as long as on the paper's GPUs.\n"

@@ -35,7 +35,7 @@ field() { sed -nE "s/^($1,[^,]*,[^,]*,$2,.*)/\1/p" out/measured.csv | cut -d, -f
 		grep "^## .*$title" out/results.md
 	done
 	grep -q '^| DQN | 6.41 MB | switch | ' out/results.md
-	grep -q '^- A2C sync, end to end at the paper' out/results.md
+	grep -q '^- In synchronous training of A2C with vectors of the paper' out/results.md
 	if command -v gnuplot; then
 		for plot in figure12 table3 a2c; do grep -q '</svg>' out/$plot.svg; done
 	fi
