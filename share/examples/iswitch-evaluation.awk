@@ -200,7 +200,7 @@ function verdicts(    m, i, j, a, c, s, t, mode) {
 
 END {
 	print "# iSwitch's evaluation in a rack of network namespaces\n"
-	print "Made by `" made "`, with four workers and links of 100 Mbit/s."
+	print "The command `" made "` made this page, with four workers and links of 100 Mbit/s."
 	printf "All hosts share %s processors. The carrier of the gradients is a parameter server (PS), MPI's ring, or the switch.\n", processors
 	print "There are three kinds of runs:\n"
 	print "- (i) The agents train until they reach the goal. The vectors have the sizes of the agents' own, small networks."

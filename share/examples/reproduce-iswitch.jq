@@ -29,9 +29,9 @@ def figure12:
 		($s.compute_ns | ms | fixed(2)), ($s.aggregation_ns | ms | fixed(2)),
 		"\($s.aggregation_ns / $s.iteration_ns * 100 | fixed(1)) %" ] | row),
 	"",
-	"A cost of 1.2 ms per message was fitted to all four algorithms.  If it is fitted to PPO",
-	"alone (40 kB), the cost is 0.92 ms.  Then PS and AR agree with the paper as well, although they",
-	"were not fitted:", "",
+	"We fitted the cost of a message to all four algorithms, and the result is 1.2 ms.  If we fit the cost to PPO",
+	"alone (40 kB), the result is 0.92 ms.  With 0.92 ms, PS and AR also agree with the paper, although we did",
+	"not fit the cost to them:", "",
 	([ "", "approach", "paper", "with 0.92 ms", "off" ] | head),
 	(approaches[] as $p | ($message[] | select(.training == "ppo-\($p)")) as $s |
 		wanted("ppo"; $p) as $want | ($s.iteration_ns | ms) as $got |
@@ -87,7 +87,7 @@ def table3:
 
 def table5:
 	"", "## Table 5: asynchronous training, staleness bound 3", "",
-	"The numbers of iterations are from the paper.  The simulated hours are these numbers multiplied",
+	"The numbers of iterations are from the paper.  The simulated hours are the numbers of iterations multiplied",
 	"by the simulated time of an iteration.", "",
 	([ "", "approach", "paper, ms", "simulated", "off", "paper, hours",
 		"simulated", "staleness", "0", "1", "2", "3", "more" ] | head),
@@ -102,13 +102,14 @@ def table5:
 		"\($k[4:] | add)" ] | row),
 	"",
 	"- The rows of iSW do not test the simulation, because we derived the compute times from",
-	"  the paper's values in these rows.  They only show that computing hides everything else.",
-	"- PS is faster here than in the paper, except for PPO.  In the simulation the workers",
-	"  reach the server one after another, and the server's link carries vectors in both",
+	"  the paper's values in these rows.  These rows only show that all other work is done while",
+	"  the workers compute.",
+	"- Except for PPO, PS is faster in the simulation than in the paper.  In the simulation, the",
+	"  vectors of the workers reach the server one after another, and the server's link carries vectors in both",
 	"  directions at the same time.  With N workers, the server applies N updates during one",
 	"  cycle of a worker.",
-	"- An optimizer at the server does not explain the difference.  If the optimizer takes",
-	"  the missing time, it also slows down the synchronous server.  The synchronous",
+	"- An optimizer at the server does not explain the difference.  If we add an optimizer that",
+	"  takes the missing time, it also slows down the synchronous server.  The synchronous",
 	"  server is then slower than in the paper:", "",
 	([ "", "optimizer, ms", "asynchronous: paper", "simulated", "off", "synchronous: paper",
 		"simulated", "off" ] | head),
@@ -120,16 +121,16 @@ def table5:
 		(wanted($a; "ps") | fixed(2)), ($s.iteration_ns | ms | fixed(2)),
 		($s.iteration_ns | ms | off(wanted($a; "ps"))) ] | row),
 	"",
-	"- Staleness is counted in updates.  With a server each gradient is an update, and with a",
-	"  switch each sum of four gradients is an update.  The paper gives no figures for",
+	"- We count staleness in updates.  With a server, each gradient is an update, and with a",
+	"  switch, each sum of four gradients is an update.  The paper gives no figures for",
 	"  staleness; it only says that staleness is smaller with iSW.";
 
 def figure15:
 	"", "## Figure 15: speedup with more workers, in racks of three", "",
-	"The figures are gradients per second, divided by those of 4 workers with the same",
+	"Each figure is the number of gradients per second of N workers, divided by that of 4 workers with the same",
 	"approach.  This ratio is the speedup if N workers need 4/N of the iterations.  A simulation",
-	"of the network cannot show how many iterations they need.  The paper has curves without numbers.  Its text",
-	"says that AR is worst, PS second and iSW best, and that asynchronous iSW scales almost linearly.", "",
+	"of the network cannot show how many iterations N workers need.  The paper has curves without numbers.  The text",
+	"of the paper says that AR is worst, PS second and iSW best, and that asynchronous iSW scales almost linearly.", "",
 	([ "", "approach", "4", "6", "9", "12", "ms at 4", "ms at 12" ] | head),
 	(("ppo", "ddpg") as $a | ("ar", "ps", "isw", "ps-async", "isw-async") as $p |
 		[ $racks[] | select(.training == "\($a)-\($p)") ] as $r |
@@ -154,12 +155,13 @@ def testbed:
 		($got | off($want)) ] | row),
 	"",
 	"The simulation models links, frames and the order of events.  In the live runs, the hosts",
-	"also take time, share two processors, and use TCP in the ring.  The live links also let a burst",
-	"pass at full speed after each pause.  The column \"off\" shows the sum of all these effects."
+	"also need time to process packets, they share two processors, and the ring uses TCP.  After each pause, a",
+	"live link also sends a burst at full speed.  The column \"off\" shows the sum of all these effects."
 	end;
 
 "# iSwitch, simulated", "",
-"There are four workers with links of 10 Gbit/s.  Compute times are from Table 5.  The",
-"cost of a message at a host was fitted to the iSW column of Table 4.  The figures of",
-"PS and AR, and all comparisons with them, are predictions of the simulation.",
+"There are four workers with links of 10 Gbit/s.  The compute times are from Table 5 of the paper.  We chose",
+"the cost of a message at a host so that the simulation fits the column iSW of Table 4 of the paper.  The",
+"figures of the parameter server (PS) and of AllReduce (AR), and all comparisons with these figures, are",
+"predictions of the simulation.",
 "", figure12, claims, table4, table3, table5, figure15, testbed

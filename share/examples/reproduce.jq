@@ -75,7 +75,7 @@ def table1:
 		"bursts off the paper", "random order off", "steady off" ] | head),
 	(table1_figures | table1_row | row), (table1_ages | table1_row | row),
 	"", "Figures in brackets are from the other simulation.", "",
-	"### What changes it", "", "If a field has two figures, they are for output rates of 40 and 20 Gbit/s:", "",
+	"### What changes it", "", "If a field has two figures, the first is for an output rate of 40 Gbit/s, and the second is for 20 Gbit/s:", "",
 	([ "", "FIFO received", "Olaf received", "aggregated", "dropped, %", "replaced too, %",
 		"mean age less, %", "FIFO's mean age, us", "its longest" ] | head),
 	(table1_tried | row);
@@ -189,8 +189,8 @@ def figure9:
 	"", "### Table 3: the workers of S2 send every 300 ms", "", table("300ms"; [ "fifo", "olaf", "olaf_tc" ]),
 	"", "### What changes it", "", "Each field has the loss in % and the mean ages of S1 and S2 in ms:", "",
 	([ "", "Table 2: FIFO", "Olaf", "Table 3: FIFO", "Olaf" ] | head), figure9_tried,
-	"", "The next table is for setting a and Table 3, but with one worker per cluster.  It shows",
-	"the mean ages in ms by the threshold of transmission control:",
+	"", "The next table shows mean ages in ms for several thresholds of transmission control.  The setting",
+	"is that of Table 3 (a), but with one worker per cluster:",
 	"", ([ "threshold", "Olaf S1, S2", "Olaf_TC S1, S2", "TC's part" ] | head),
 	([ "400 ms, **paper**", (known.figure9.paper | .["300ms olaf", "300ms olaf_tc"] |
 		"\(.[1]), \(.[2])"), (known.figure9.paper |

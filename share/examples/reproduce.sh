@@ -221,7 +221,7 @@ datacenter() {
 		"$scenarios/datacenter.json" >"$raw/datacenter.json" 2>"$raw/summary"
 	part datacenter 'A datacenter: 100,000 workers in 1,000 clusters'
 	kb=$(tail -n 1 "$raw/kb" 2>/dev/null) || kb=''
-	printf -- '- %s; one core%s.\n' "$(tail -n 1 "$raw/summary")" "${kb:+, $((kb / 1000)) MB of memory}"
+	printf -- '- innet-sim simulated %s, with one core%s.\n' "$(tail -n 1 "$raw/summary")" "${kb:+ and $((kb / 1000)) MB of memory}"
 }
 
 iswitch() {
@@ -231,7 +231,7 @@ iswitch() {
 }
 
 {
-	printf '# The papers, simulated\n\nMade by `%s` on %s.\n\n' "$said" "$(date -u +%F)"
+	printf '# The papers, simulated\n\nThe command `%s` made this page on %s.\n\n' "$said" "$(date -u +%F)"
 	why intro
 	for p in ${only:-$parts}; do
 		"$p"

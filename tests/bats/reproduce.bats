@@ -157,7 +157,7 @@ near() { holds 'x > w * (1 - p / 100) && x < w * (1 + p / 100)' "x=$1" "w=$2" "p
 @test "datacenter: Olaf's queues lose nothing where FIFO's lose most" {
 	holds 'd == 0 && s > 99999' "d=$(of datacenter olaf all dropped)" "s=$(of datacenter olaf all sent)"
 	holds 'l > 80' "l=$(of datacenter fifo all loss_percent)"
-	grep -q '^- 2 runs, .* events in ' "$report/report.md"
+	grep -q '^- innet-sim simulated 2 runs, .* events in ' "$report/report.md"
 }
 
 @test "the report has a section for each part and for iSwitch, and plots if gnuplot is installed" {
