@@ -39,7 +39,7 @@ function says(form, a, b, more) {
 
 END {
 	print "# The time of an asynchronous iteration, compared with the time of its bytes\n"
-	print "Made by `share/examples/iswitch-async.sh`; `async.csv` has a row for each run.  Four workers push"
+	print "The script `share/examples/iswitch-async.sh` made this page.  The file `async.csv` has a row for each run.  Four workers push"
 	print "synthetic vectors as fast as they can. The queue in front of each link has room for a quarter of a vector (short) or for six vectors (long)."
 	printf "The table shows medians of %d run%s, in ms.\n\n", n[keys[1]], (n[keys[1]] > 1 ? "s" : "")
 	print "| carrier | vector | Mbit/s | queue | pace | bytes on the wire | round | iteration | segments sent again |"

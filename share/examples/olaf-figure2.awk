@@ -175,7 +175,7 @@ function batches(    h, set, a, s, x, text) {
 
 END {
 	print "# Olaf's Figure 2: asynchronous workers, and the step size\n"
-	print "Made by `share/examples/olaf-figure2.sh`; `figure2.csv` has a row for each run.  Eight workers learn"
+	print "The script `share/examples/olaf-figure2.sh` made this page.  The file `figure2.csv` has a row for each run.  Eight workers learn"
 	for (k in n) {
 		if (n[k] > most) most = n[k]
 		if (!least || n[k] < least) least = n[k]

@@ -281,7 +281,7 @@ a cluster that sends every 300 ms cannot be as fresh as the model of a cluster t
 {
 	echo '# How a merging queue affects learning, compared with the paper
 
-Made by `share/examples/olaf-evaluation.sh`; `runs.csv` has a row for each run.
+The script `share/examples/olaf-evaluation.sh` made this page.  The file `runs.csv` has a row for each run.
 '
 	awk -F, 'NR > 1 { n++; slow += $19 != "" && $19 < ($2 == "sync" ? 60 : 80) }
 		END { if (slow) printf "**The machine was busy**: in %d of %d runs agents sent less than 80 %% of " \
