@@ -95,8 +95,8 @@ function less(a, b) { return a == "" || b + 0 == 0 ? "-" : sprintf("%.1f %%", 10
 function training(mode, table,    i, j, a, c, k) {
 	printf "## Table %s: training, %s\n\n", table, mode == "sync" ? "synchronous" : "asynchronous, staleness at most 3"
 	print "We measured the iterations, the seconds and the reward in runs (i), and the time of an iteration in runs (ii)."
-	print "We did not measure the end-to-end time at the paper's size. This time is the product of the number of iterations and"
-	print "the time of an iteration."
+	print "We did not measure the end-to-end time at the paper's size. We multiplied the number of iterations by the time of an"
+	print "iteration instead."
 	if (mode == "sync")
 		print "As in the paper, we use the number of iterations with the switch for every carrier."
 	print ""
@@ -200,7 +200,7 @@ function verdicts(    m, i, j, a, c, s, t, mode) {
 
 END {
 	print "# iSwitch's evaluation in a rack of network namespaces\n"
-	print "The command `" made "` made this page, with four workers and links of 100 Mbit/s."
+	print "The command `" made "` made this page. It used four workers and links of 100 Mbit/s."
 	printf "All hosts share %s processors. The carrier of the gradients is a parameter server (PS), MPI's ring, or the switch.\n", processors
 	print "There are three kinds of runs:\n"
 	print "- (i) The agents train until they reach the goal. The vectors have the sizes of the agents' own, small networks."

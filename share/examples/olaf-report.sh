@@ -179,7 +179,7 @@ mean over workers and seeds, with the standard deviation in brackets.
 	learning fig2.svg --smooth 20 -- async fig2,async,worker,0,8 aggregated fig2,aggregated,worker,0,8 sync fig2,sync,worker,0,8
 	echo '
 The figures of this table should differ from those of the paper.  The paper uses PPO, a gate on rewards
-and 200 iterations of whole episodes.  It does not state the step sizes of the modes aggregated and sync.
+and 200 iterations of whole episodes.  The paper does not state the step sizes of the modes aggregated and sync.
 In our runs, an iteration changes the weights by the same amount in all three modes, because each gradient
 has the same factor: adding 0.4 times the mean of eight gradients is the same as adding 0.05 times each
 gradient.

@@ -109,7 +109,7 @@ def table5:
 	"  directions at the same time.  With N workers, the server applies N updates during one",
 	"  cycle of a worker.",
 	"- An optimizer at the server does not explain the difference.  If we add an optimizer that",
-	"  takes the missing time, it also slows down the synchronous server.  The synchronous",
+	"  takes the missing time, this optimizer also slows down the synchronous server.  The synchronous",
 	"  server is then slower than in the paper:", "",
 	([ "", "optimizer, ms", "asynchronous: paper", "simulated", "off", "synchronous: paper",
 		"simulated", "off" ] | head),
