@@ -43,8 +43,19 @@ ran() { BENCH=$* bash run.sh | grep -v '^#'; }
 	rows p1-sync p3-olaf
 	echo 'exit 1' >p1-sync.sh
 	run -1 bash run.sh
-	[ "${lines[2]}" = 'p3 ran' ]
+	grep -qx 'p3 ran' <<<"$output"
 	[ "${lines[-1]}" = '#   p1-sync.sh failed' ]
+}
+
+@test "a bench is named if other processes used the machine while it ran" {
+	rows p1-sync
+	sh -c 'while :; do :; done' 3>&- &
+	other=$!
+	echo 'sleep 1; echo p1 ran' >p1-sync.sh
+	run -0 env BENCH=P1 bash run.sh
+	kill $other
+	[[ ${lines[1]} =~ ^'# load '[0-9.]+' in the last minute'$ ]]
+	grep -qxE '# p1-sync.sh: other processes used [0-9.]+ processors' <<<"$output"
 }
 
 @test "RESULTS contains the output of all rows and nothing else, with commit and date" {

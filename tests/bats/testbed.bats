@@ -89,6 +89,26 @@ between() { awk -v x="$3" -v a="$1" -v b="$2" 'BEGIN { exit !(x >= a && x <= b) 
 	testbed.sh down "$INNET_TESTBED"
 }
 
+@test "from 200 Mbit/s on, a token bucket has room for a run of 46 frames" {
+	privileged
+	while read -r rate bucket option; do
+		export INNET_TESTBED=$(testbed.sh up rack -n 1 --rate $rate $option --owner $$)
+		testbed.sh exec w0 tc qdisc show dev eth0 >shaped
+		# the kernel counts in ticks, so it may round a little down
+		got=$(sed -n 's/.* burst \([0-9]*\)b.*/\1/p' shaped)
+		echo "$rate: $got bytes"
+		between $((bucket * 99 / 100)) $bucket "$got"
+		testbed.sh down "$INNET_TESTBED"
+	done <<-'END'
+		20mbit 3028
+		100mbit 3125
+		200mbit 70000
+		1gbit 70000
+		10gbit 312500
+		1gbit 5000 --burst 5000
+	END
+}
+
 @test "two racks have links of 50 Mbit/s and a core of 20" {
 	privileged
 	export INNET_TESTBED=$(testbed.sh up two-racks -n 5 --rate 50mbit \

@@ -3,8 +3,10 @@
 #
 # Each prints lines such as
 #	P3 olaf-filter innet 0.61 s peer 0.80 s ratio 0.76 bar 1.00 ok
-# and may add comments that begin with #.  Before them: machine, commit, date;
-# behind them how many rows are ok, short or skipped, and which and why.  If
+# and may add comments that begin with #.  The first lines give the machine, its
+# load, the commit and the date.  A comment after a bench names it if other
+# processes used more than a tenth of a processor while it ran.  The last lines
+# say how many rows are ok, short or skipped, and which and why.  If
 # RESULTS names a file and BENCH nothing, all of it is written there as well.
 # Status 1 if a bench failed to run; a row that is short is no failure.
 set -u
@@ -20,14 +22,44 @@ done
 [ ${#rows[@]} -gt 0 ] || benches=("$here"/[a-z][0-9]*-*.sh)
 said=$(mktemp) && trap 'rm -f "$said"' EXIT
 
-# the machine, the commit and the date
+# the machine, its load, the commit and the date
 heading() {
 	local model commit
 	model=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | sed q)
 	commit=$(git -C "$here" describe --always --dirty --abbrev=12 2>/dev/null)
 	printf '# %s, %s processors, Linux %s\n' "${model:-$(uname -m)}" \
 		"$(getconf _NPROCESSORS_ONLN)" "$(uname -r)"
+	printf '# load %s in the last minute\n' "$(sed 's/ .*//' /proc/loadavg)"
 	printf '# commit %s, %s\n' "${commit:-unknown}" "$(date -u +%F)"
+}
+
+# note_time: set $noted to the seconds of processor time that all processes and the
+# benches have used, and to the time of day
+note_time() {
+	times >"$said.times"	# not in a subshell, which has no children
+	noted=$(awk -v hz="$(getconf CLK_TCK)" -v now="$(date +%s.%N)" '
+		/^cpu / { all = ($2 + $3 + $4) / hz }
+		FILENAME != "/proc/stat" && FNR == 2 {
+			for (i = 1; i <= 2; i++) {
+				split($i, t, /[ms]/)
+				here += 60 * t[1] + t[2]
+			}
+		}
+		END { printf "%.2f %.2f %.2f\n", all, here, now }' /proc/stat "$said.times")
+	rm -f "$said.times"
+}
+
+# name_others BENCH BEFORE: name the bench if other processes used the machine
+name_others() {
+	note_time
+	awk -v bench="$1" -v before="$2" -v after="$noted" 'BEGIN {
+		split(before, b)
+		split(after, a)
+		others = (a[1] - b[1] - a[2] + b[2]) / (a[3] - b[3] + 0.01)
+		if (others > 0.1) {
+			printf "# %s: other processes used %.1f processors\n", bench, others
+		}
+	}'
 }
 
 # the rows that match an expression
@@ -46,8 +78,11 @@ summary() {
 
 heading | tee "$said"
 for bench in "${benches[@]}"; do
+	note_time
+	before=$noted
 	bash "$bench" | tee -a "$said"
 	[ "${PIPESTATUS[0]}" -eq 0 ] || failed+=("$(basename "$bench")")
+	name_others "$(basename "$bench")" "$before" | tee -a "$said"
 done
 summary >"$said.end"
 cat "$said.end"
