@@ -396,7 +396,7 @@ start_fetch(struct sync *w, uint64_t now_ns)
 	if (!state_transfer_is_useful(&w->transfer, &w->l.in, w->l.end ==
 	    SYNC_WORKER_LOST, false))
 		return false;
-	state_transfer_start_fetch(&w->transfer, &w->l.in, now_ns);
+	state_transfer_start_fetch(&w->transfer, &w->l.in, true, now_ns);
 	return true;
 }
 

@@ -359,7 +359,8 @@ start_fetch(struct weight_thread *l)
 	    !state_transfer_is_useful(&l->transfer, &l->w.in,
 		l->w.end >= ASYNC_WORKER_AHEAD, l->was_member))
 		return false;
-	state_transfer_start_fetch(&l->transfer, &l->w.in, timer_mono_ns());
+	state_transfer_start_fetch(&l->transfer, &l->w.in, !l->was_member,
+	    timer_mono_ns());
 	return true;
 }
 

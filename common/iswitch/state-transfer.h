@@ -72,6 +72,7 @@ struct state_receiver {
 					 * no longer knows that it refused this
 					 * worker */
 	uint64_t give_up_ns;		/* longest time without a chunk */
+	uint64_t refused_ns;		/* time to wait for a sender */
 	uint64_t begun_ns;
 	enum state_receiver_end end;
 	uint8_t status;			/* status of a refusal */
@@ -168,9 +169,14 @@ static inline void state_transfer_set_snapshot(struct state_transfer *h,
 static inline bool state_transfer_is_useful(const struct state_transfer *h,
     const struct membership *in, bool lost, bool been);
 
-/* Start to fetch a state, and leave the job that was joined as `in`. */
+/*
+ * Start to fetch a state, and leave the job that was joined as `in`.  If no
+ * worker sends its state, a `patient` worker waits, because other workers may
+ * still join.  An asynchronous worker that has been in the job does not wait:
+ * it starts the job again.
+ */
 static inline void state_transfer_start_fetch(struct state_transfer *h,
-    const struct membership *in, uint64_t now_ns);
+    const struct membership *in, bool patient, uint64_t now_ns);
 
 /* Return when state_transfer_next() must be called if nothing arrives. */
 static inline uint64_t state_transfer_deadline_ns(
@@ -347,8 +353,8 @@ state_receiver_receive_status(
 	    status == CONTROL_NOT_MEMBER;
 	if (h->lacks_permit || status == CONTROL_NO_ROOM ||
 	    (status == CONTROL_REFUSED && now_ns - h->begun_ns <
-	    TRANSFER_REFUSED_NS) || (status == CONTROL_NOT_READY &&
-	    now_ns - h->begun_ns < 5 * TRANSFER_REFUSED_NS))
+	    h->refused_ns) || (status == CONTROL_NOT_READY &&
+	    now_ns - h->begun_ns < 5 * h->refused_ns))
 		h->ask_ns = now_ns + TRANSFER_LAST_NS;
 	else if (status != CONTROL_DONE)
 		h->end = STATE_RECEIVER_REFUSED;
@@ -526,7 +532,8 @@ state_transfer_is_useful(const struct state_transfer *h,
 
 static inline void
 state_transfer_start_fetch(
-    struct state_transfer *h, const struct membership *in, uint64_t now_ns)
+    struct state_transfer *h, const struct membership *in, bool patient,
+    uint64_t now_ns)
 {
 	state_receiver_free(&h->receiver);
 	h->leaves = in->joined;
@@ -534,6 +541,7 @@ state_transfer_start_fetch(
 	state_receiver_init(&h->receiver, in->cf.job, in->cf.number,
 	    in->xid + 1, h->tries >= STATE_TRANSFER_PATIENT, in->cf.give_up_ns,
 	    now_ns);
+	h->receiver.refused_ns = patient ? TRANSFER_REFUSED_NS : 0;
 	h->fetching = true;
 	h->tries++;
 	h->answer = h->answers = 0;

@@ -342,7 +342,8 @@ transfer_state(struct sim *s, struct train_worker *w, uint64_t *due)
 	if (!h->fetching && !async_worker_is_going(m) &&
 	    state_transfer_is_useful(h, &m->in, m->end >= ASYNC_WORKER_AHEAD,
 	    w->a.was_member))
-		state_transfer_start_fetch(h, &m->in, s->now_ns);
+		state_transfer_start_fetch(h, &m->in, !w->a.was_member,
+		    s->now_ns);
 	train_life_send_state(s, w);
 	if (!h->fetching)
 		return false;

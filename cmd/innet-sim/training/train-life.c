@@ -208,7 +208,7 @@ train_life_receive_state(struct sim *s, struct train_worker *w, uint64_t *due)
 				    w->l.end == SYNC_WORKER_LOST, false)))
 		return false;
 	if (!h->fetching)
-		state_transfer_start_fetch(h, &w->l.in, s->now_ns);
+		state_transfer_start_fetch(h, &w->l.in, true, s->now_ns);
 	w->phase = TRAIN_UPDATES;
 	w->phase_ns = SIM_NEVER;
 	send_messages(s, w);

@@ -134,6 +134,7 @@ test_heir(void)
 	state_receiver_receive_status(&h, CONTROL_NO_ROOM, 0);
 	ok(h.end == STATE_RECEIVER_GOING && state_receiver_deadline_ns(&h) > 0,
 	    "no room now: again");
+	h.refused_ns = TRANSFER_REFUSED_NS;
 	state_receiver_receive_status(&h, CONTROL_REFUSED,
 	    (uint64_t)1999 * MS);
 	ok(h.end == STATE_RECEIVER_GOING &&
@@ -148,6 +149,11 @@ test_heir(void)
 	    (uint64_t)10000 * MS);
 	ok(h.end == STATE_RECEIVER_REFUSED,
 	    "after that, a refusal ends the transfer");
+	state_receiver_init(&h, 1, 2, 1, false, (uint64_t)1000 * MS, 0);
+	state_receiver_receive_status(&h, CONTROL_REFUSED, 0);
+	ok(h.end == STATE_RECEIVER_REFUSED,
+	    "it ends the transfer at once if the receiver can start the job "
+	    "again");
 	state_receiver_init(&h, 1, 2, 1, false, (uint64_t)1000 * MS, 0);
 	k.bytes = 2 * TRANSFER_CHUNK_BYTES;
 	receive_chunk(&h, k, 0);
@@ -315,7 +321,7 @@ test_repeats_join(void)
 	membership_init(&in, &cf, 1);
 	in.join_next = 12;
 	state_transfer_init(&h, 5);
-	state_transfer_start_fetch(&h, &in, 1);
+	state_transfer_start_fetch(&h, &in, true, 1);
 	len = state_transfer_next(&h, &in, 1, m);
 	ok(control_parse(m, len, &c) && c.action == CONTROL_FETCH,
 	    "a receiver sends Fetch");
