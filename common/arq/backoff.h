@@ -1,7 +1,7 @@
 /*
- * backoff.h - waits between requests, which double while no answer arrives
+ * backoff.h - the wait before a request is sent again; it doubles each time
  *
- * The caller stores the wait, in ns.  It sets the wait to its first value when
+ * The caller stores the wait, in ns.  It sets the wait to an initial value when
  * a new request begins, and calls backoff_take_ns() once for each packet that
  * it sends.
  */
@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-/* Return *wait_ns, and double it for the next time, up to most_ns. */
+/* Return *wait_ns, and then double *wait_ns, up to most_ns. */
 static inline uint64_t
 backoff_take_ns(uint64_t *wait_ns, uint64_t most_ns)
 {

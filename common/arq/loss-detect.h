@@ -1,17 +1,18 @@
 /*
  * loss-detect.h - a receiver's detection of lost segments
  *
- * A switch reports missing segments of a member in two messages: in a NACK, as
- * soon as later segments have arrived, and in a STATE, which answers a Probe.
- * The switch has no timers.  A segment that others have merely overtaken is not
- * lost.  As in RFC 9002, a missing segment counts as lost once a segment that
- * is at least `slack` places later has arrived (the packet threshold).  The
- * slack grows if a requested segment arrives twice.
+ * A switch reports missing segments of a member in two kinds of message.  It
+ * sends a NACK as soon as later segments have arrived, and it answers a Probe
+ * with a STATE.  The switch has no timers.  A segment that later segments have
+ * merely overtaken is not lost.  As in RFC 9002, a missing segment i counts as
+ * lost once a segment i + `slack` or later has arrived (the packet threshold).
+ * The slack grows if a requested segment arrives twice.
  *
- * `t` is an iteration, or the push of an asynchronous member.  The caller
- * records which segments have arrived, and gives access to this record with a
- * struct loss_detect_view.  The functions use no clock and no socket.  The
- * caller frees a struct loss_detect with free().
+ * `t` is the number of an iteration, or of a push if the member is
+ * asynchronous.  The caller records which segments have arrived, and gives
+ * these functions access to this record through a struct loss_detect_view.  The
+ * functions use no clock and no socket.  The caller frees a struct loss_detect
+ * with free().
  */
 #ifndef INNET_ARQ_LOSS_DETECT_H
 #define INNET_ARQ_LOSS_DETECT_H
@@ -25,46 +26,49 @@
 
 enum {
 	LOSS_DETECT_SLACK = 3, LOSS_DETECT_SLACK_MAX = 64,
-	LOSS_DETECT_EVERY = 8			/* number of segments between
-						 * NACKs */
+	LOSS_DETECT_EVERY = 8			/* least number of segments
+						 * between two NACKs */
 };
 
 #define LOSS_DETECT_NOTHING INT64_MIN		/* stands for no iteration */
 
 struct loss_detect {
 	int64_t t;			/* iteration of the newest segment */
-	int64_t high;			/* highest index received in t; -1:
-					 * none */
-	uint32_t from;			/* missing segments before this index
+	int64_t high;			/* highest index of a segment of t that
+					 * has arrived; -1: none */
+	uint32_t from;			/* missing segments with lower indices
 					 * were reported in a NACK */
 	uint32_t since;			/* number of segments since the last
 					 * NACK */
-	uint32_t slack;			/* number of places by which a segment
-					 * may be overtaken before it counts as
-					 * lost */
-	uint32_t last;			/* newest segment of t that arrived
-					 * without a request */
+	uint32_t slack;			/* by how many positions later segments
+					 * may overtake a segment before this
+					 * segment counts as lost */
+	uint32_t last;			/* index of the newest segment of t that
+					 * arrived and had not been requested */
 	uint32_t mark;			/* mark of the last Probe */
 	uint32_t xid;			/* xid of the last Probe */
 	bool marked;			/* a Probe has arrived */
 	uint32_t held_upto;		/* `upto` of a Probe that waits until
 					   the job opens; 0: no Probe waits */
-	uint16_t dups;			/* number of repeated segments that had
-					 * been requested */
+	uint16_t dups;			/* number of segments that arrived twice
+					 * because they had been requested */
 	int64_t owed;			/* iteration for which the member
 					   expects a notice, or
 					   LOSS_DETECT_NOTHING */
 	uint32_t owed_xid;		/* xid of the Probe that the notice
 					 * answers */
-	bool fenced;			/* asynchronous: `fence` has been sent
-					   to the member since t began */
-	uint32_t fence;			/* mark that indicates a restart */
+	bool fenced;			/* asynchronous: `fence` has been set
+					 * since t began */
+	uint32_t fence;			/* asynchronous: mark in the answer to a
+					 * Probe for an earlier push; if a later
+					 * such Probe contains this mark, the
+					 * member was restarted */
 	uint8_t asked[]; /* bit i: segment i of t was requested */
 };
 
 /*
- * The caller's record of the segments that a member has sent.  Both functions
- * get the context and the id of the member.
+ * The caller's record of the segments that a member has sent.  The functions
+ * has() and is_early() get the context and the id of the member.
  */
 struct loss_detect_view {
 	uint32_t segs;			/* number of segments in a vector */
@@ -98,9 +102,9 @@ static inline bool loss_detect_has(const struct loss_detect_view *v, int64_t t,
     uint32_t i);
 
 /*
- * List the segments of t in [from, upto) that are missing and have a slot.  The
- * list is a bitmap at `room`.  After this, the listed segments count as
- * requested.
+ * List the segments of t in [from, upto) that are missing and have a slot.
+ * Write the list to `room` as a bitmap.  After this, the listed segments count
+ * as requested.
  */
 static inline struct repair_bitmap loss_detect_list_lacking(struct loss_detect
     *g, const struct loss_detect_view *v, int64_t t, uint32_t from, uint32_t
@@ -114,8 +118,8 @@ static inline bool loss_detect_receive(struct loss_detect *g, const struct
     loss_detect_view *v, int64_t t, uint32_t i, uint32_t *from, uint32_t *upto);
 
 /*
- * Count a repeated segment i of t.  If it had been requested, it was late and
- * not lost, so the slack doubles.
+ * Count a repeated segment i of t.  If the segment had been requested, it was
+ * late and not lost, so the slack doubles.
  */
 static inline void loss_detect_duplicate(struct loss_detect *g, int64_t t,
     uint32_t i);
@@ -237,7 +241,7 @@ loss_detect_receive_probe(struct loss_detect *g, uint32_t xid, uint32_t mark)
 {
 	if (g->marked && !control_newer(xid, g->xid))
 		return false;
-	g->mark = mark;		/* the mark is lower if the member was
+	g->mark = mark;		/* a lower mark means that the member was
 				 * restarted */
 	g->xid = xid;
 	g->marked = true;

@@ -1,19 +1,18 @@
 /*
- * loss-timer.h - the time that a vector may pause before its missing segments
- *   are requested
+ * loss-timer.h - how long a receiver waits for the next segment of a vector
+ *   before it requests the missing segments
  *
  * The intervals between segments vary, because hosts have other work and links
- * are shared.  A silence indicates a loss only if it is longer than the pauses
- * before it: longer than 20 ms plus twice the longest pause.  The longest pause
- * decreases by 1/256 with each segment.  Each request without an answer doubles
- * the wait.
+ * are shared.  A pause indicates a loss only if it is longer than 20 ms plus
+ * twice the longest earlier pause.  The longest pause decreases by 1/256 with
+ * each segment.  Each request without an answer doubles the wait.
  *
  * After a request, the next segment was either lost or late.  If each loss
  * counted as a pause, the next wait would double.  If late segments did not
- * count, a slow sender would receive requests for ever.  So after a request,
- * the longest pause grows only by the time since that request.  After a loss
- * this time is one round trip.  After a late segment this time is long enough
- * to make the next wait longer than the pause.
+ * count, a slow sender would receive requests for ever.  So if a request was
+ * sent during a pause, only the time since that request counts as the pause.
+ * After a loss this time is one round trip.  After a late segment this time is
+ * long enough to make the next wait longer than the pause.
  *
  * The functions read no clock: time is an argument, in ns.
  */
@@ -24,7 +23,8 @@
 #include <stdint.h>
 
 enum {
-	LOSS_TIMER_QUIET_NS = 20000000,	   /* wait if the longest pause is 0 */
+	LOSS_TIMER_QUIET_NS = 20000000,	   /* how long to wait if the longest
+					    * pause is 0 */
 	LOSS_TIMER_LONGEST_NS = 250000000, /* longer pauses count as this
 					    * value */
 	LOSS_TIMER_CEILING_NS = 1000000000 /* longest wait */
@@ -33,8 +33,8 @@ enum {
 struct loss_timer {
 	uint64_t since_ns;		/* time of the last segment or
 					 * request */
-	uint64_t longest_ns;		/* longest pause, which decreases over
-					 * time */
+	uint64_t longest_ns;		/* longest pause so far, which decreases
+					 * with each segment */
 	bool asked;			/* a request was sent since the last
 					 * segment */
 };

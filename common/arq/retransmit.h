@@ -1,5 +1,5 @@
 /*
- * retransmit.h - retransmission queue of a sender, and its requests for results
+ * retransmit.h - a sender's retransmission queue and its requests for results
  *
  * A worker, or a rack below a parent switch, uses this file to recover segments
  * that it has sent and results that it has not received.  iSwitch (section 3.3)
@@ -8,16 +8,16 @@
  * A segment is sent again only if a STATE or a NACK of the other side reports
  * it as missing although segments that were sent later have arrived.  A
  * time-out only causes a Probe.  It never causes data to be sent again.  A
- * Probe asks for the state of the other side.  It is sent when there is a gap
- * in the results, at the end of a vector while the network loses packets, and
- * after a silence.
+ * Probe asks for the state of the other side.  A Probe is sent if there is a
+ * gap in the results, at the end of a vector if packets were lost recently, and
+ * if nothing has arrived for a while.
  *
  * The caller sends the runs that retransmit_next_run() returns.  If that
- * function returns 0, the caller calls retransmit_probe_is_due().  If this
- * returns true, the caller fills and sends a Probe.  The caller reports
- * received packets to retransmit_take(), retransmit_duplicate() and
- * retransmit_receive().  The queue contains one iteration at a time, which
- * retransmit_start() sets.
+ * function returns 0, the caller calls retransmit_probe_is_due().  If
+ * retransmit_probe_is_due() returns true, the caller fills and sends a Probe.
+ * The caller reports received packets to retransmit_take(),
+ * retransmit_duplicate() and retransmit_receive().  The queue contains one
+ * iteration at a time, which retransmit_start() sets.
  *
  * The functions read no clock: time is an argument (monotonic, in ns).
  * retransmit_free() frees the memory.  The queue and the Probes are in one file
@@ -35,34 +35,34 @@
 #include "common/wire/repair.h"
 
 enum {
-	RETRANSMIT_SLACK = 3,		/* number of results that may overtake a
-					 * result */
+	RETRANSMIT_SLACK = 3,		/* default number of later results that
+					 * may overtake a result */
 	RETRANSMIT_PROBES = 64,		/* number of recent Probes that are
 					 * remembered */
-	RETRANSMIT_OPEN = 8,		/* more unanswered Probes than this
-					   indicate a queue */
-	RETRANSMIT_LOSSY = 32,		/* number of iterations after a loss
-					   that end with a Probe */
-	RETRANSMIT_MOVED = 16,		/* number of segments after which a
-					   wanted Probe no longer waits for the
-					   answer to the last Probe */
+	RETRANSMIT_OPEN = 8,		/* if more Probes are unanswered, there
+					 * is a queue */
+	RETRANSMIT_LOSSY = 32,		/* after a loss, this number of
+					 * iterations end with a Probe */
+	RETRANSMIT_MOVED = 16,		/* after this number of segments, send a
+					 * Probe even if the last one is
+					 * unanswered */
 	RETRANSMIT_WINDOW = 1024,	/* default window, in segments */
 	RETRANSMIT_ORDER = 8,		/* largest value of order_slack */
-	RETRANSMIT_LOST = 16,		/* minimum number of losses that can
-					 * indicate a short queue */
+	RETRANSMIT_LOST = 16,		/* least number of lost segments that
+					 * can indicate a short queue */
 	RETRANSMIT_FIRST_NS = 20000000, /* time-out before the first sample */
-	RETRANSMIT_GRAIN_NS = 100000,	/* delay with which a sleeping process
-					 * wakes up */
+	RETRANSMIT_GRAIN_NS = 100000,	/* typical delay with which a sleeping
+					 * process wakes up */
 	RETRANSMIT_CEILING_NS = 250000000, /* longest time between Probes */
-	RETRANSMIT_QUIET_NS = 1000000000   /* silence after which a Probe is
-					    * sent */
+	RETRANSMIT_QUIET_NS = 1000000000   /* if nothing arrives for this time,
+					    * a Probe is sent */
 };
 
 /*
  * The time-out adds the variation once, and not 4 times as in RFC 6298, because
  * an unnecessary Probe costs only one packet.  With 4 times the variation,
- * hosts that wake up late spent half of a round with losses waiting for this
- * time-out.
+ * hosts whose processes wake up late spent half of each round with losses
+ * waiting for this time-out.
  */
 static const struct rtt_limits retransmit_rtt = {
 	.first_ns = RETRANSMIT_FIRST_NS, .ceiling_ns = RETRANSMIT_CEILING_NS,
@@ -87,9 +87,9 @@ struct retransmit_segment {
 	uint32_t serial;		/* mark of the segment when it was last
 					 * sent */
 	uint32_t asked;			/* number of the Probe that requested
-					   its result; 0: none */
-	uint32_t after;			/* number of the last Probe that was
-					   sent before its result arrived */
+					 * the result of the segment; 0: none */
+	uint32_t after;			/* number of the last Probe sent before
+					 * the result of the segment arrived */
 	uint8_t times;			/* 1: the segment was sent; 2: it was
 					   sent more than once, or was not
 					   needed */
@@ -98,11 +98,11 @@ struct retransmit_segment {
 
 struct retransmit_probed {
 	uint32_t xid;
-	uint32_t round;			/* asynchronous: the round that the
-					 * Probe requests */
-	uint32_t came;			/* number of requested results that
-					 * arrived */
-	uint64_t at_ns;			/* when the Probe was sent */
+	uint32_t round;			/* asynchronous: the round whose results
+					 * the Probe requests */
+	uint32_t came;			/* number of results that the Probe
+					 * requested and that have arrived */
+	uint64_t at_ns;			/* time when the Probe was sent */
 };
 
 enum retransmit_count {
@@ -124,8 +124,9 @@ struct retransmit {
 	uint32_t again_first, again_end;
 	uint32_t agains;		/* number of segments with
 					 * RETRANSMIT_AGAIN */
-	uint32_t *order;		/* owned; indices in sending order;
-					   NULL: in order of index */
+	uint32_t *order;		/* owned; indices of segments in sending
+					 * order; NULL: send them in order of
+					 * index */
 	uint32_t readied;		/* number of entries of `order` that may
 					 * be sent */
 	bool fetches;			/* results are expected, even if no
@@ -142,12 +143,12 @@ struct retransmit {
 	/* state of this iteration */
 	uint32_t iteration;
 	uint32_t next;			/* index of the first entry of `order`
-					 * that was not sent */
+					 * that has not been sent */
 	uint32_t upto;			/* number of segments sent at least
 					 * once */
-	uint32_t skipped;		/* number of segments in `upto` that
-					 * were skipped because their results
-					 * had arrived */
+	uint32_t skipped;		/* number of segments that `upto` counts
+					 * although they were skipped because
+					 * their results had arrived */
 	uint32_t here;			/* number of results that have
 					 * arrived */
 	uint32_t taken_back;		/* number of segments that
@@ -158,14 +159,14 @@ struct retransmit {
 					 * result */
 	uint32_t flight;		/* number of segments with
 					 * RETRANSMIT_IN_FLIGHT */
-	uint32_t last, last_round;	/* index of the newest result that was
-					 * not requested; round of that
-					 * result */
-	uint32_t highest, gap_from;	/* highest index of a result that
-					 * arrived, used to find gaps; start of
-					 * the gap */
-	uint32_t round;			/* asynchronous: the round that is
-					 * expected */
+	uint32_t last, last_round;	/* newest result that arrived and was
+					 * not requested: its index; its
+					 * round */
+	uint32_t highest, gap_from;	/* highest index of a result that has
+					 * arrived; start of the gap in the
+					 * results */
+	uint32_t round;			/* asynchronous: the round whose results
+					 * are expected next */
 	bool lost_any;			/* a packet was lost in this
 					 * iteration */
 	bool idle;			/* all our segments have arrived */
@@ -178,11 +179,11 @@ struct retransmit {
 	uint32_t seen;			/* highest mark received from the other
 					 * side */
 	uint32_t probe, acked;		/* number of the last Probe sent; number
-					 * of the last Probe answered; from 1 */
-	uint32_t turned;		/* number of the last Probe before this
-					 * iteration */
+					 * of the last Probe answered */
+	uint32_t turned;		/* number of the last Probe that was
+					 * sent before this iteration */
 	struct retransmit_probed probed[RETRANSMIT_PROBES];
-	bool asks;			/* a Probe has no answer yet */
+	bool asks;			/* a Probe is unanswered */
 	bool wants;			/* a Probe must be sent at want_ns */
 	uint32_t moved;			/* number of segments sent and received
 					 * since the last Probe */
@@ -195,14 +196,14 @@ struct retransmit {
 	uint32_t allowed;		/* limit of `flight` */
 	uint32_t asking;		/* number of results that a Probe may
 					 * request */
-	uint32_t lost, there;		/* number of segments lost, and number
-					 * arrived, since `allowed` changed */
-	uint32_t lossy;			/* number of further iterations that end
-					   with a Probe */
+	uint32_t lost, there;		/* since `allowed` changed: number of
+					 * segments lost; number arrived */
+	uint32_t lossy;			/* number of iterations, from this one
+					 * on, that end with a Probe */
 	uint32_t order_slack;		/* how long to wait for a late packet,
 					   in eighths of a round trip time */
 	uint32_t clean;			/* number of consecutive STATEs that
-					 * report no further duplicates */
+					 * reported no new duplicates */
 	uint16_t dups;			/* value of `dups` in the last STATE */
 };
 
@@ -253,7 +254,7 @@ static inline void retransmit_expect(struct retransmit *m, bool soon);
 /*
  * Get a run of segments that may be sent now.  The run begins at *first and has
  * at most `most` segments.  Returns the length of the run, or 0 if there is
- * none.  *again is set if its segments were sent before.
+ * none.  Sets *again to whether the segments of the run were sent before.
  */
 static inline uint32_t retransmit_next_run(struct retransmit *m, uint32_t most,
     uint32_t *first, bool *again, uint64_t now_ns);
@@ -262,8 +263,8 @@ static inline uint32_t retransmit_next_run(struct retransmit *m, uint32_t most,
 static inline bool retransmit_has_run(const struct retransmit *m);
 
 /*
- * Put back the last n of the `count` segments of a run that begins at `first`,
- * because there was no room to send them.
+ * Put back the last n segments of a run, because there was no room to send
+ * them.  The run begins at `first` and has `count` segments.
  */
 static inline void retransmit_unsent(struct retransmit *m, uint32_t first,
     uint32_t count, uint32_t n, bool again);
@@ -273,8 +274,8 @@ static inline void retransmit_take(struct retransmit *m, uint32_t i,
     uint64_t now_ns);
 
 /*
- * Count the result of segment i of an asynchronous round.  `early` says that an
- * earlier result of this segment is missing.
+ * Count the result of segment i of an asynchronous round.  `early` says that
+ * the result of this segment in an earlier round is missing.
  */
 static inline void retransmit_take_round(struct retransmit *m, uint32_t i,
     uint32_t round, bool early, uint64_t now_ns);
@@ -284,13 +285,14 @@ static inline void retransmit_duplicate(struct retransmit *m, uint32_t i);
 
 /*
  * Discard the result of segment i if it had arrived before Probe `xid` was
- * sent.  Call this after retransmit_receive(), if the STATE that answers this
- * Probe lacks the segment: the result then belongs to an earlier instance of
- * the job.  Returns false if there is no such result.
+ * sent.  Call this function after retransmit_receive(), if the STATE that
+ * answers this Probe says that the other side lacks the segment.  In that case
+ * the result belongs to an earlier instance of the job.  Returns false if there
+ * is no such result.
  *
  * In an ordered queue, the caller calls retransmit_remove_taken_back() after
  * the last segment of the STATE and before it uses m for anything else.  Later
- * it makes these segments ready again.
+ * the caller makes these segments ready again.
  */
 static inline bool retransmit_take_back(struct retransmit *m, uint32_t i,
     uint32_t xid);
@@ -302,7 +304,7 @@ static inline bool retransmit_take_back(struct retransmit *m, uint32_t i,
  */
 static inline uint32_t retransmit_remove_taken_back(struct retransmit *m);
 
-/* Tell whether every segment has its result or is acknowledged. */
+/* Tell whether each segment has its result or, if m->acks, is acknowledged. */
 static inline bool retransmit_is_whole(const struct retransmit *m);
 
 /*
@@ -312,9 +314,9 @@ static inline bool retransmit_is_whole(const struct retransmit *m);
 static inline void retransmit_want_probe(struct retransmit *m, uint64_t now_ns);
 
 /*
- * Tell whether a Probe must be sent now.  If so, the caller calls
- * retransmit_fill_probe().  Call this function when retransmit_next_run() has
- * returned 0.
+ * Tell whether a Probe must be sent now.  If the result is true, the caller
+ * calls retransmit_fill_probe().  Call this function when retransmit_next_run()
+ * has returned 0.
  */
 static inline bool retransmit_probe_is_due(struct retransmit *m,
     uint64_t now_ns);
@@ -336,8 +338,8 @@ static inline bool retransmit_ask_round(struct retransmit *m,
     struct repair_help *h, uint8_t *room, uint32_t i);
 
 /*
- * Process c if it is a STATE or a NACK.  `xid` is the xid of c in our own
- * count.  Returns false for other messages.  *behind is set if the other side
+ * Process c if it is a STATE or a NACK.  `xid` is the xid of c, counted like
+ * our xids.  Returns false for other messages.  Sets *behind if the other side
  * was restarted and is at the iteration before ours.  In that case the other
  * side lacks our segments of that iteration.
  */
@@ -345,8 +347,8 @@ static inline bool retransmit_receive(struct retransmit *m,
     const struct control *c, uint32_t xid, bool *behind, uint64_t now_ns);
 
 /*
- * Return when retransmit_probe_is_due() may become true if nothing arrives, or
- * UINT64_MAX for never.
+ * Return the time at which retransmit_probe_is_due() may become true if nothing
+ * arrives, or UINT64_MAX.
  */
 static inline uint64_t retransmit_deadline_ns(const struct retransmit *m);
 
@@ -475,8 +477,8 @@ retransmit_want_probe(struct retransmit *m, uint64_t now_ns)
 
 /*
  * React to lost packets.  If the round trip time shows that a queue has grown,
- * reduce the window to the number of segments that the path contains without
- * the queue.
+ * reduce the window to the number of segments that the path can contain while
+ * the queue is empty.
  */
 static inline void
 retransmit_reduce_window(struct retransmit *m, uint64_t now_ns)
@@ -584,12 +586,12 @@ retransmit_pick_next(struct retransmit *m)
 }
 
 /*
- * Tell whether one more segment may be sent before its result arrives.  All
- * segments may be sent for a push, and for a vector that is answered as a
- * whole.  A rack may also send all its segments, because its members limit how
- * many segments it can have.  Racks send in different orders.  If each rack
- * waited for the results of the segments that it has sent, two racks might
- * never send the same segment.
+ * Tell whether one more segment may be sent before its result arrives.  There
+ * is no limit for a push, nor for a vector whose results arrive only after all
+ * its segments were sent.  A rack may also send all its segments, because its
+ * members limit how many segments it can have.  Racks send in different orders.
+ * If each rack waited for the results of the segments that it has sent, two
+ * racks might never send the same segment.
  */
 static inline bool
 retransmit_may_send_ahead(const struct retransmit *m)
@@ -709,9 +711,7 @@ retransmit_take(struct retransmit *m, uint32_t i, uint64_t now_ns)
 	}
 }
 
-/*
- * Wait longer next time, because a requested packet was late and not lost.
- */
+/* Wait longer before requests, because a requested packet was only late. */
 static inline void
 retransmit_note_late(struct retransmit *m)
 {
@@ -727,18 +727,19 @@ retransmit_duplicate(struct retransmit *m, uint32_t i)
 }
 
 /*
- * Process the list b of segments that the other side lacks.  Listed segments
- * that were sent up to the mark `floor` and up to the time by_ns are lost.
- * Segments that were sent later may still be on their way, so another Probe
- * asks about them.
+ * Process the list b of segments that the other side lacks.  A listed segment
+ * is lost if it was sent with a mark of at most `floor` and at or before the
+ * time by_ns.  Segments that were sent later may still be on their way, so
+ * another Probe asks for them.
  */
 static inline void
 retransmit_receive_lacks(struct retransmit *m, const struct repair_bitmap *b,
     uint32_t floor, uint64_t by_ns, uint64_t now_ns)
 {
 	const uint32_t end = b->base + 8 * b->bytes;
-	/* Without STATEs, a result does not settle its segment, because the
-	 * switch may have been restarted after it sent the result. */
+	/* If the other side does not answer with STATEs only, a listed segment
+	 * is sent again even if its result has arrived, because the switch may
+	 * have been restarted after it sent the result. */
 	const uint8_t settled =
 	    RETRANSMIT_AGAIN | (m->acks ? RETRANSMIT_HERE : 0);
 	bool any = false;
@@ -771,8 +772,8 @@ retransmit_receive_lacks(struct retransmit *m, const struct repair_bitmap *b,
 }
 
 /*
- * Adjust the limit on segments in flight.  If most segments of a flight were
- * lost, the queue in the path is short.
+ * Adjust the limit on segments in flight.  If most of the segments in flight
+ * were lost, the queue in the path is short.
  */
 static inline void
 retransmit_adjust_allowed(struct retransmit *m)
@@ -793,8 +794,8 @@ retransmit_adjust_allowed(struct retransmit *m)
 }
 
 /*
- * Adjust the number of results that one Probe requests.  `resent` results were
- * sent again, and `came` of them arrived.
+ * Adjust the number of results that one Probe requests.  The other side sent
+ * `resent` results again, and `came` of these results arrived.
  */
 static inline void
 retransmit_adjust_asking(struct retransmit *m, uint32_t resent, uint32_t came)
@@ -901,7 +902,7 @@ retransmit_update_path(struct retransmit *m, const struct repair_state *st,
 
 /*
  * Tell whether results that should have arrived already are missing.  `owed`
- * says that some results are outstanding.
+ * says whether some results are outstanding.
  */
 static inline bool
 retransmit_lacks_results(
@@ -988,7 +989,7 @@ retransmit_receive_state(struct retransmit *m, uint32_t xid,
 	return false;
 }
 
-/* Process a NACK, which reports gaps at once. */
+/* Process a NACK, with which the other side reports gaps at once. */
 static inline void
 retransmit_receive_nack(
     struct retransmit *m, const struct repair_help *h, uint64_t now_ns)
@@ -1022,10 +1023,10 @@ retransmit_receive(struct retransmit *m, const struct control *c, uint32_t xid,
 }
 
 /*
- * Return the time since which there has been no progress.  If more Probes of
- * this iteration are unanswered than losses explain, their answers wait in a
- * queue.  In that case the result is the time of the oldest of these Probes, if
- * that time is earlier.
+ * Return the time of the last progress.  If more Probes of this iteration are
+ * unanswered than losses can explain, their answers wait in a queue.  In that
+ * case return the time of the oldest of these Probes, if it was sent before the
+ * last progress.
  */
 static inline uint64_t
 retransmit_idle_since_ns(const struct retransmit *m)
@@ -1041,9 +1042,10 @@ retransmit_idle_since_ns(const struct retransmit *m)
 }
 
 /*
- * Return when a Probe is due if nothing arrives, or UINT64_MAX.  The Probe is
- * due after the time-out or after a share of the time without progress,
- * whichever is longer, so that Probes become rare.
+ * Return the time at which a Probe is due if nothing arrives, or UINT64_MAX.
+ * The Probe is due after the time-out or after a share of the time without
+ * progress, whichever is longer.  So the longer nothing arrives, the rarer are
+ * the Probes.
  */
 static inline uint64_t
 retransmit_expires_ns(const struct retransmit *m)
@@ -1060,15 +1062,15 @@ retransmit_expires_ns(const struct retransmit *m)
 	ns = rests ? 4 * ns : ns;
 	ns = (rests ? vain : vain / 3) > ns ? (rests ? vain : vain / 3) : ns;
 	ns = ns < RETRANSMIT_CEILING_NS ? ns : RETRANSMIT_CEILING_NS;
-	/* results of rounds do not tell whether a push has arrived, so the
-	 * Probe for the push is repeated */
+	/* the results of a round do not tell whether our push has arrived, so
+	 * the Probe for the push is repeated */
 	if (m->acks && m->asks && since + ns > m->probed_ns +
 	    RETRANSMIT_CEILING_NS)
 		return m->probed_ns + RETRANSMIT_CEILING_NS;
 	return since + ns;
 }
 
-/* Return when the requested Probe is due, or UINT64_MAX. */
+/* Return the time at which the requested Probe is due, or UINT64_MAX. */
 static inline uint64_t
 retransmit_wanted_probe_ns(const struct retransmit *m)
 {

@@ -1,14 +1,15 @@
 /*
  * rtt.h - round trip time and retransmission time-out, as in RFC 6298
  *
- * The time-out is computed from a smoothed round trip time and its variation,
- * and doubles whenever it expires.  All parts of innet use this estimator.
- * They differ only in their limits, which they pass as a struct rtt_limits.
- * Workers of iswitch use rtt_usual; arq/retransmit.h and dlp/worker.h have
- * their own limits.
+ * The time-out is computed from a smoothed round trip time and from the
+ * variation of round trip times.  It doubles whenever it expires.  All parts of
+ * innet use this estimator, but each part passes its own limits as a struct
+ * rtt_limits.  Workers of iswitch use rtt_usual; arq/retransmit.h and
+ * dlp/worker.h define other limits.
  *
- * The caller must not pass a sample of a packet that was sent more than once
- * (Karn's rule).  Times are in ns.  A zeroed struct rtt has no sample yet.
+ * The caller must not pass the round trip time of a packet that was sent more
+ * than once (Karn's rule).  Times are in ns.  A zeroed struct rtt has no sample
+ * yet.
  */
 #ifndef INNET_ARQ_RTT_H
 #define INNET_ARQ_RTT_H
@@ -19,11 +20,12 @@
 struct rtt_limits {
 	uint64_t first_ns;	/* the time-out before the first sample */
 	uint64_t floor_ns;	/* the smallest time-out */
-	uint64_t ceiling_ns;	/* the largest time-out, doubled or not; at most
-				 * 2^62 */
-	uint64_t grain_ns;	/* the smallest value of the variation */
+	uint64_t ceiling_ns;	/* the largest time-out, also after doubling; at
+				 * most 2^62 */
+	uint64_t grain_ns;	/* lower limit of the variation */
 	uint64_t sample_ns;	/* longer samples count as this value */
-	unsigned variations;	/* factor of the variation: 4 in the RFC */
+	unsigned variations;	/* number by which the variation is multiplied:
+				 * 4 in the RFC */
 };
 
 /*
@@ -36,10 +38,10 @@ static const struct rtt_limits rtt_usual = { .first_ns = 20000000,
 
 struct rtt {
 	uint64_t srtt_ns, var_ns;	/* 0 before the first sample */
-	uint64_t base_ns;		/* the time-out without doubling; 0: no
-					 * sample yet */
-	unsigned doubled;		/* number of expiries since the last
-					 * answer */
+	uint64_t base_ns;		/* the time-out before any doubling; 0:
+					 * no sample yet */
+	unsigned doubled;		/* number of times the time-out has
+					 * expired since the last answer */
 };
 
 /* Return the current time-out, in ns. */
@@ -86,9 +88,9 @@ rtt_expire(struct rtt *r, const struct rtt_limits *l)
 
 /*
  * End the doubling, because an answer has arrived.  Before the first sample the
- * doubling is kept, because the first time-out may be too short.  If the
- * doubling ended, every packet would be sent twice, and there would never be a
- * sample (Karn's rule).
+ * doubled time-out is kept, because the initial time-out may be shorter than a
+ * round trip.  In that case every packet would be sent twice, and there would
+ * never be a sample (Karn's rule).
  */
 static inline void
 rtt_restore(struct rtt *r)

@@ -1,13 +1,14 @@
 /*
  * channel-client.h - a client's channel to a server: cookie, MACs, counters
  *
- * Each request contains a cookie (cookie.h).  The first cookie has no time.
- * The server answers it with a challenge, which is an Ack that contains a
- * cookie made by the server.  The client adopts that cookie and sends the
- * request again with the same xid.  With a key, every later message in both
- * directions has a MAC (mac.h).  Without a key, the server returns the client's
- * cookie (innet-wire(5)).  For a server on loopback without a key, none of this
- * is needed, so `needs_cookie` is false.
+ * Each request contains a cookie (cookie.h).  The first cookie contains no
+ * time.  The server answers a request with such a cookie with a challenge,
+ * which is an Ack that contains a cookie made by the server.  The client adopts
+ * the server's cookie and sends the request again with the same xid.  With a
+ * key, every later message in both directions has a MAC (mac.h).  Without a
+ * key, the server returns the client's cookie (innet-wire(5)).  If there is no
+ * key and the server is on loopback, neither cookies nor MACs are needed, so
+ * `needs_cookie` is false.
  *
  * The functions use no socket and no random numbers: the caller draws the nonce
  * (nonce.h).  channel_client_receive() only classifies a message; the caller
@@ -39,8 +40,9 @@ struct channel_client {
 					 * NULL */
 	bool commands;			/* `key` is the key of commands */
 	bool needs_cookie;		/* the server requires cookies */
-	bool any;			/* accept challenges of another run,
-					   because a trace is replayed */
+	bool any;			/* accept challenges that were made in
+					 * another run, because a trace is
+					 * replayed */
 	bool asked;			/* requests with `cookie` were sent;
 					 * their xids are first_xid to
 					 * last_xid */
@@ -49,11 +51,13 @@ struct channel_client {
 	uint64_t out, in;		/* last counter sent; last counter
 					 * received */
 	uint32_t first_xid, last_xid;
-	bool challenged;		/* a challenge arrived for the requests
-					 * up to challenged_xid */
+	bool challenged;		/* a challenge arrived that answers the
+					 * requests up to challenged_xid */
 	uint32_t challenged_xid;
-	bool answered;			/* the request was sent again since */
-	bool repeated;			/* and was then sent once more */
+	bool answered;			/* since the last challenge, a request
+					 * was sent again */
+	bool repeated;			/* since the last challenge, a request
+					 * was sent again twice */
 };
 
 /* The kinds of messages from the server's address. */
@@ -62,8 +66,8 @@ enum channel_client_news {
 				    * new */
 	CHANNEL_CLIENT_CHALLENGED, /* a challenge: send the request again with
 				    * the same xid */
-	CHANNEL_CLIENT_HINT,	   /* a BAD_MAC or NOT_MEMBER that is not
-				    * authenticated */
+	CHANNEL_CLIENT_HINT,	   /* a message BAD_MAC or NOT_MEMBER that is
+				    * not authenticated */
 	CHANNEL_CLIENT_BAD,	   /* the message is from another sender, or was
 				    * made with another key */
 	CHANNEL_CLIENT_OLD	   /* a replayed message, or a late challenge */
@@ -89,7 +93,7 @@ static inline size_t channel_client_protect(struct channel_client *ch, uint8_t
 
 /*
  * Use this cookie of the server from now on.  The counters of the channel start
- * again.
+ * from 0 again.
  */
 static inline void channel_client_adopt_cookie( struct channel_client *ch, const
     uint8_t cookie[COOKIE_BYTES]);
@@ -152,8 +156,8 @@ channel_client_protect(struct channel_client *ch, uint8_t *msg, size_t len)
 		return len;
 	msg[1] |= CONTROL_HAS_COOKIE;
 	while (!seals && len + COOKIE_BYTES < CHANNEL_CLIENT_CHALLENGE_BYTES)
-		msg[len++] = 0;		/* make the request at least as long as
-					 * its answer */
+		msg[len++] = 0;		/* pad the request, so that it is at
+					 * least as long as its answer */
 	memcpy(msg + len, ch->cookie, COOKIE_BYTES);
 	len += COOKIE_BYTES;
 	if (!seals)
@@ -164,7 +168,7 @@ channel_client_protect(struct channel_client *ch, uint8_t *msg, size_t len)
 	return mac_put(&ch->mac_key, MAC_REQUEST, ++ch->out, msg, len);
 }
 
-/* Is c a challenge to one of our requests? */
+/* Is message c a challenge that answers one of our requests? */
 static inline bool
 channel_client_is_challenge(
     const struct channel_client *ch, const struct control *c)
@@ -179,11 +183,12 @@ channel_client_is_challenge(
 }
 
 /*
- * Has a newer challenge overtaken challenge c, or does c answer a copy of a
- * request that was already challenged?  If the server's machine has restarted,
- * the server's times are smaller than before, but then the server also
- * challenges new requests.  A request that is repeated after its challenge was
- * answered may be challenged again, because the server may have restarted.
+ * Is challenge c out of date, because a newer challenge has arrived or because
+ * c answers a copy of a request that was already challenged?  If the server's
+ * machine has restarted, the times in cookies are smaller than before, but then
+ * the server also challenges new requests.  If the client answers a challenge
+ * and then repeats the request, the server may challenge this request again,
+ * because the server may have restarted.
  */
 static inline bool
 channel_client_is_late(const struct channel_client *ch, const struct control *c)
@@ -225,7 +230,7 @@ channel_client_take_challenge(
 	return CHANNEL_CLIENT_CHALLENGED;
 }
 
-/* Can c, which has no valid MAC, be used as a hint? */
+/* Can message c, which has no valid MAC, be used as a hint? */
 static inline bool
 channel_client_is_hint(const struct channel_client *ch, const struct control *c)
 {

@@ -2,18 +2,18 @@
  * channel-server.h - a server's channels to its clients
  *
  * A channel belongs to an address and a port.  A client opens it with a cookie
- * that this server made (cookie.h).  After that, the channel contains the key
- * of its MACs (mac.h), the last counter in each direction, and the xid and Ack
- * of the last request.  So the server can answer a repeated request without
- * executing it again (innet-wire(5)).  If no cookie is needed, a channel
- * contains only the xid and the Ack.  A channel also contains the text that its
- * client reads page by page.
+ * that this server made (cookie.h).  After that, the server keeps for the
+ * channel the key of its MACs (mac.h), the last counter in each direction, and
+ * the xid and Ack of the last request.  So the server can answer a repeated
+ * request without executing it again (innet-wire(5)).  If no cookie is needed,
+ * the server keeps only the xid and the Ack.  If the client reads a text page
+ * by page, the server also keeps that text.
  *
- * Channels of members are kept.  At most CHANNEL_SERVER_OTHERS other channels
- * are kept.  To make room for a new channel, the server closes the least
- * recently used one.  After that, only cookies that are newer than the cookie
- * of the closed channel can open a channel.  Rows may move in memory when a row
- * is added.  channel_server_free() frees the memory.
+ * All channels of members stay open.  At most CHANNEL_SERVER_OTHERS other
+ * channels are open.  To make room for a new channel, the server closes the
+ * least recently used one.  After that, only cookies that are newer than the
+ * cookie of the closed channel can open a channel.  Rows may move in memory
+ * when a row is added.  channel_server_free() frees the memory.
  */
 #ifndef INNET_AUTH_CHANNEL_SERVER_H
 #define INNET_AUTH_CHANNEL_SERVER_H
@@ -37,16 +37,17 @@ enum {
 						 * all texts */
 };
 
-/* The requirements that a server has for requests. */
+/* The conditions that a request must meet. */
 struct channel_server_rules {
-	const struct key *key;		/* base key of MACs; NULL: none */
+	const struct key *key;		/* base key of the MACs of requests that
+					 * are not commands; NULL: none */
 	const struct key *commands; /* base key of the MACs of commands; NULL:
 				     * none */
-	struct key secret;		/* secret of the server's cookies; if
-					 * not set, every cookie with a time is
-					 * valid */
-	bool needs_cookie;		/* requests need a cookie, except from
-					 * loopback */
+	struct key secret;		/* secret with which the server makes
+					 * cookies; if it is not set, every
+					 * cookie with a time is valid */
+	bool needs_cookie;		/* requests need a cookie unless they
+					 * come from loopback */
 };
 
 struct channel_server_row {
@@ -59,20 +60,23 @@ struct channel_server_row {
 	struct key key;			/* key of its MACs */
 	uint64_t in, out;		/* last counter received; last counter
 					 * sent */
-	bool asked;			/* `xid` and `ack` belong to a
+	bool asked;			/* `xid` and `ack` are those of the last
+					 * request; if not set, there was no
 					 * request */
 	uint32_t xid;
-	uint8_t *ack;			/* owned; the Ack without its MAC */
+	uint8_t *ack;			/* owned; the last Ack, without its
+					 * MAC */
 	uint32_t ack_bytes;
-	char *text;			/* owned; the text that was made when
-					 * page 0 was read */
+	char *text;			/* owned; the text that the client reads
+					 * page by page, made when the client
+					 * read page 0 */
 	uint32_t text_bytes;
 };
 
 struct channel_server {
 	struct lru rows;
 	struct hashmap_multiplier hash_seed;	/* seed of the hash of rows */
-	bool began;			/* the first request has arrived */
+	bool began;			/* a first request has arrived */
 	uint64_t floor_ns;		/* only cookies newer than this time can
 					 * open a channel */
 	uint64_t text_bytes;		/* total size of the texts of all rows,
@@ -89,12 +93,13 @@ struct channel_server {
 /* The result of channel_server_check(). */
 enum channel_server_verdict {
 	CHANNEL_SERVER_GOOD,
-	CHANNEL_SERVER_CHALLENGE, /* no valid cookie, so the client must be
-				   * challenged */
-	CHANNEL_SERVER_NO_COOKIE, /* no cookie at all, although one is needed */
-	CHANNEL_SERVER_BAD_MAC,	  /* wrong MAC from an address with a valid
-				   * cookie */
-	CHANNEL_SERVER_REPLAYED,  /* the counter is not new */
+	CHANNEL_SERVER_CHALLENGE, /* the request has no valid cookie, so the
+				   * client must be challenged */
+	CHANNEL_SERVER_NO_COOKIE, /* the request has no cookie, although it
+				   * needs one */
+	CHANNEL_SERVER_BAD_MAC,	  /* the cookie is valid, but the MAC is
+				   * wrong */
+	CHANNEL_SERVER_REPLAYED,  /* the counter of the MAC is not new */
 	CHANNEL_SERVER_NO_MEMORY
 };
 
@@ -111,8 +116,8 @@ static inline struct channel_server_row *channel_server_find(
 
 /*
  * Check request c, which is the len bytes at msg and came from `from`.  If the
- * result is CHANNEL_SERVER_GOOD, *row is its channel, which is valid until
- * another row is added.
+ * result is CHANNEL_SERVER_GOOD, set *row to the channel of the request.  The
+ * pointer is valid until another row is added.
  */
 static inline enum channel_server_verdict channel_server_check(
     struct channel_server *s, const struct channel_server_rules *rules,
@@ -121,8 +126,8 @@ static inline enum channel_server_verdict channel_server_check(
 
 /*
  * Append the MAC or, without a key, the client's cookie to the message of
- * `bytes` bytes at msg, which must have room for CONTROL_MAC_BYTES more.
- * Returns the new length.
+ * `bytes` bytes at msg.  The buffer must have room for CONTROL_MAC_BYTES more
+ * bytes.  Returns the new length.
  */
 static inline uint32_t channel_server_protect(struct channel_server *s,
     const struct channel_server_rules *rules, const union addr *to,
@@ -130,8 +135,8 @@ static inline uint32_t channel_server_protect(struct channel_server *s,
 
 /*
  * Let the client of row r read `text` (NULL: none).  r takes ownership of text.
- * If all texts together are too long, the least recently used ones are freed,
- * and their clients must start again at page 0.
+ * If all texts together are too long, the texts that were used least recently
+ * are freed, and the clients of these texts must start again at page 0.
  */
 static inline void channel_server_set_text(struct channel_server *s,
     struct channel_server_row *r, char *text);
@@ -255,14 +260,18 @@ channel_server_use_row(struct channel_server *s, const union addr *at)
 	}
 	lru_mark_used(&s->rows, k);
 	r = lru_row(&s->rows, k);
-	if (!addr_same(&r->at, at)) {	/* another address has the same key */
+	if (!addr_same(&r->at, at)) {	/* a different address has the same hash
+					 * key */
 		channel_server_close_row(s, r);
 		r->at = *at;
 	}
 	return r;
 }
 
-/* May this cookie open a channel, perhaps in place of the channel of row r? */
+/*
+ * May this cookie open a channel?  The new channel replaces the channel of row
+ * r, if r is not NULL.
+ */
 static inline bool
 channel_server_may_open(const struct channel_server *s,
     const struct channel_server_rules *rules,
@@ -277,8 +286,8 @@ channel_server_may_open(const struct channel_server *s,
 }
 
 /*
- * Open a channel with the cookie of request c.  The xids of the channel start
- * again.
+ * Open a channel with the cookie of request c.  The channel forgets the xid and
+ * the Ack of the last request.
  */
 static inline struct channel_server_row *
 channel_server_open_row(struct channel_server *s, const union addr *from,
@@ -314,8 +323,9 @@ channel_server_check_bare(struct channel_server *s,
 }
 
 /*
- * Reject the cookies of an earlier run with the same secret, so that its
- * requests cannot be replayed.  This is called at the first request.
+ * Reject the cookies of an earlier run that had the same secret, so that
+ * requests of that run cannot be replayed.  Call this function at the first
+ * request.
  */
 static inline void
 channel_server_set_floor(struct channel_server *s, uint64_t now_ns)
@@ -379,8 +389,8 @@ channel_server_check(struct channel_server *s,
 		r = channel_server_open_row(s, from, c, &key);
 		if (r != NULL && cookie_time_ns(r->cookie) <= s->floor_ns) {
 			/*
-			 * The cookie is not newer than that of the channel that
-			 * was closed to make room.
+			 * The cookie is too old: it is not newer than the
+			 * cookie of a channel that was closed to make room.
 			 */
 			channel_server_forget_row(s, lru_find(&s->rows,
 			    addr_key(from, &s->hash_seed)));
@@ -392,7 +402,8 @@ channel_server_check(struct channel_server *s,
 	if (r == NULL)
 		return CHANNEL_SERVER_NO_MEMORY;
 	if (rules->key != NULL)
-		r->key = key;		/* the client uses this key */
+		r->key = key;		/* the key under which the MAC is
+					 * correct */
 	r->in = c->counter;
 	*row = r;
 	return CHANNEL_SERVER_GOOD;

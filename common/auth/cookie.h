@@ -42,8 +42,8 @@ cookie_time_ns(const uint8_t cookie[COOKIE_BYTES])
 }
 
 /*
- * Make the first cookie of a client, which contains only the nonce of the
- * client, and no time and no tag.
+ * Make the first cookie of a client.  It contains the nonce of the client, but
+ * no time and no tag.
  */
 static inline void
 cookie_init(

@@ -2,12 +2,12 @@
  * ghash.h - GHASH (SP 800-38D) with carry-less multiplication, eight or sixteen
  * blocks at a time
  *
- * Nettle hashes one block at a time, which is most of the cost of a tag
- * (tag.h).  This file adds the products of eight blocks before one reduction.
- * Processors with VPCLMULQDQ process sixteen blocks, four in each instruction.
- * Blocks and key are byte-reversed so that their bits are in the order in which
- * the processor multiplies.  They are reduced as in POLYVAL (RFC 8452, appendix
- * A).
+ * Nettle hashes one block at a time, and most of the time for a tag (tag.h) is
+ * spent there.  This file adds the products of eight blocks before one
+ * reduction.  Processors with VPCLMULQDQ process sixteen blocks, four in each
+ * instruction.  The bytes of the blocks and of the key are reversed, so that
+ * their bits are in the order in which the processor multiplies.  Products are
+ * reduced as in POLYVAL (RFC 8452, appendix A).
  *
  * If ghash_is_supported() is false, the caller must use Nettle instead.
  *
@@ -25,8 +25,8 @@
 enum { GHASH_BLOCK = 16, GHASH_TOGETHER = 8, GHASH_POWERS = 16 };
 
 struct ghash_key {
-	uint8_t h[GHASH_POWERS][GHASH_BLOCK];	/* powers of the key; the
-						 * highest power comes first */
+	uint8_t h[GHASH_POWERS][GHASH_BLOCK];	/* powers of the key, the
+						 * highest power first */
 	bool fours;		/* multiply four blocks in one instruction */
 };
 
@@ -74,7 +74,7 @@ ghash_has_fours(void)
 
 /* A product of 256 bits, or the sum of several products. */
 struct ghash_wide {
-	__m128i low, middle, high;	/* middle: the middle term of
+	__m128i low, middle, high;	/* `middle` is the middle term of
 					 * Karatsuba's method */
 };
 
@@ -151,9 +151,9 @@ ghash_fold(__m512i x)
 }
 
 /*
- * Do the work of ghash_blocks() for groups of four blocks, and store the number
- * of remaining blocks in *n.  The mixed products are computed directly, without
- * Karatsuba's method.
+ * Do the work of ghash_blocks() for as many blocks as form whole groups of
+ * four, and store the number of remaining blocks in *n.  The middle terms are
+ * computed directly, without Karatsuba's method.
  */
 GHASH_FOURS static inline __m128i
 ghash_fours(const struct ghash_key *key, __m128i y, const uint8_t *p, size_t *n)

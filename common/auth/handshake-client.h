@@ -1,15 +1,15 @@
 /*
- * handshake-client.h - start the exchange of tagged data with a server, tag
- *   data sent to it, and check data from it
+ * handshake-client.h - a client's handshake with a server, and the tags of data
+ *   that they exchange afterwards
  *
- * The client is a worker, or a switch below another switch.  It sends an Open
- * to the switch or server above it, over a channel (channel-client.h) that it
- * may share with other requests.  It repeats the Open until an Ack arrives,
- * which contains the salt.  After that, data that is sent up is tagged under
- * the channel's cookie.  Data from above is accepted if its tag is correct and
- * its counter is new (tag.h).  If the client sends data and nothing arrives
- * from above for a second, it sends an Open again, because the server may have
- * restarted.
+ * The client is a worker, or a switch below another switch.  The client sends
+ * an Open to the switch or server above it, over a channel (channel-client.h)
+ * that other requests may use as well.  It repeats the Open until an Ack
+ * arrives, which contains the salt.  After that, the client tags the data that
+ * it sends up under the channel's cookie.  It accepts data from above if the
+ * tag is correct and the counter is new (tag.h).  If the client sends data and
+ * nothing arrives from above for one second, the client sends an Open again,
+ * because the server may have restarted.
  *
  * The functions read no clock: times are arguments, in ns.  The caller sends
  * the messages that handshake_client_next() writes.  It passes each message
@@ -36,8 +36,9 @@
 enum {
 	HANDSHAKE_CLIENT_FIRST_NS = 25000000, /* time to wait after the first
 					       * Open */
-	HANDSHAKE_CLIENT_SILENCE_NS = 1000000000, /* silence from above after
-						   * which an Open is sent */
+	HANDSHAKE_CLIENT_SILENCE_NS = 1000000000, /* if nothing arrives from
+						   * above for this time, an
+						   * Open is sent */
 	HANDSHAKE_CLIENT_BYTES = CONTROL_HEADER_BYTES +
 				 CHANNEL_CLIENT_PAD_BYTES +
 				 CHANNEL_CLIENT_MORE_BYTES
@@ -48,25 +49,27 @@ struct handshake_client {
 	bool accepts_any_tag;		/* accept every tag, because a trace is
 					 * replayed without its secret */
 	struct channel_client *channel;	/* borrowed */
-	const struct key *file;		/* borrowed; NULL: the tags are
-					 * tokens */
-	bool open;			/* an Ack with the salt has arrived */
+	const struct key *file;		/* borrowed; the key of the key file;
+					 * NULL: the tags are tokens */
+	bool open;			/* the Ack that contains the salt has
+					 * arrived */
 	struct tag_key key;
 	uint8_t cookie[TAG_COOKIE_BYTES];
 	uint64_t counter;		/* counter of the last packet sent up */
-	struct tag_window came;		/* counters of packets that arrived from
-					 * above */
-	bool asks;			/* an Open is waiting for its Ack */
-	uint64_t ask_ns, wait_ns;	/* time of the next Open; time to wait
-					 * after it */
-	bool awaits;			/* data was sent up and nothing has
-					 * arrived since */
-	uint64_t since_ns;		/* start of the silence that `awaits`
-					 * describes, or time of the first
-					 * Open */
+	struct tag_window came;		/* counters of the packets that have
+					 * arrived from above */
+	bool asks;			/* an Open was sent, and its Ack has not
+					 * arrived yet */
+	uint64_t ask_ns, wait_ns;	/* time of the next Open; how long to
+					 * wait for its Ack */
+	bool awaits;			/* data was sent up, and nothing has
+					 * arrived from above since then */
+	uint64_t since_ns;		/* if `awaits` is set: since when
+					 * nothing has arrived from above;
+					 * otherwise: time of the first Open */
 	uint8_t status; /* control_status of the last refusal */
-	bool other_key;			/* a hint says that the keys are
-					 * different */
+	bool other_key;			/* according to a hint, the other side
+					 * has a different key */
 };
 
 /*
@@ -102,14 +105,15 @@ static inline uint32_t handshake_client_next(struct handshake_client *o,
 
 /*
  * Process control message c from above, which channel_client_receive()
- * classified as `news`.  Returns true if it belongs to the handshake.
+ * classified as `news`.  Returns true if c belongs to the handshake.
  */
 static inline bool handshake_client_receive(struct handshake_client *o,
     enum channel_client_news news, const struct control *c, uint64_t now_ns);
 
 /*
- * If data has tags, append the tag to the packet of `bytes` bytes at p, which
- * must have room for UPDATE_TAIL_BYTES more.  Returns the new length.
+ * If data has tags, append the tag to the packet of `bytes` bytes at p.  The
+ * buffer must have room for UPDATE_TAIL_BYTES more bytes.  Returns the new
+ * length.
  */
 static inline uint32_t handshake_client_tag(struct handshake_client *o,
     uint8_t *p, uint32_t bytes, uint64_t now_ns);
@@ -123,7 +127,7 @@ static inline unsigned handshake_client_check(struct handshake_client *o,
 
 /*
  * Return why the handshake does not succeed, as a text that follows "refused:
- * ". Returns NULL if it may still succeed.
+ * ".  Returns NULL if the handshake may still succeed.
  */
 static inline const char *handshake_client_problem(
     const struct handshake_client *o);
@@ -182,8 +186,8 @@ handshake_client_next(
 		o->wait_ns = HANDSHAKE_CLIENT_FIRST_NS;
 	}
 	/*
-	 * Count from the deadline and not from now_ns, so that a trace gives
-	 * the same times.
+	 * Count the next wait from the deadline and not from now_ns, so that
+	 * the replay of a trace sends each Open at the same time.
 	 */
 	o->ask_ns = due + backoff_take_ns(&o->wait_ns,
 	    HANDSHAKE_CLIENT_MOST_NS);

@@ -2,17 +2,20 @@
  * handshake-server.h - accept Opens, check tagged data from workers, and tag
  *   data that is sent to them
  *
- * A worker, or a switch below, sends an Open before its first update.  The Ack
- * contains the salt.  After that, data from its address is accepted if the tag
- * is correct under its cookie and the counter is new.  Data that is sent down
- * is tagged once for all receivers (tag.h).  The salt is made from the time of
- * the first Open, so data that was recorded in another run is never accepted.
+ * A worker, or a switch below this server, sends an Open before its first
+ * update.  The server's Ack contains the salt.  After that, the server accepts
+ * data from this address if the tag is correct under the cookie of the worker
+ * or switch and the counter is new.  Data that is sent down is tagged only
+ * once, because all receivers accept the same tag (tag.h).  The salt is made
+ * from the time of the first Open, so data that was recorded in another run is
+ * never accepted.
  *
  * The server knows at most HANDSHAKE_SERVER_MOST addresses.  If there are more,
- * it forgets the least recently used address, which must then send an Open
- * again.  If a trace is replayed and its secret is not known, the salt cannot
- * be made, so every tag is accepted.  The functions use no clock and no socket.
- * handshake_server_free() frees the memory.
+ * it forgets the address that was used least recently.  The client at that
+ * address must then send an Open again.  If a trace is replayed and its secret
+ * is not known, the salt cannot be made, so every tag is accepted.  The
+ * functions use no clock and no socket.  handshake_server_free() frees the
+ * memory.
  */
 #ifndef INNET_AUTH_HANDSHAKE_SERVER_H
 #define INNET_AUTH_HANDSHAKE_SERVER_H
@@ -37,14 +40,15 @@ static_assert((int)UPDATE_TAIL_BYTES == (int)TAG_TAIL_BYTES, "one tail");
 struct handshake_peer {
 	union addr at;
 	uint8_t cookie[TAG_COOKIE_BYTES];
-	struct tag_window came;		/* counters that arrived from this
-					 * address */
+	struct tag_window came;		/* counters of the packets that have
+					 * arrived from this address */
 };
 
 struct handshake_server {
 	bool on;			/* data has tags */
 	bool accepts_any_tag;		/* accept every tag, because a trace is
-					 * replayed without its secret */
+					 * replayed and its secret is not
+					 * known */
 	bool salted;			/* the salt of the key has been made */
 	const struct program_place *place;	/* borrowed */
 	struct tag_key key;
@@ -78,14 +82,15 @@ static inline unsigned handshake_server_check(struct handshake_server *o,
     const union addr *from, uint8_t tos, const uint8_t *p, uint32_t bytes);
 
 /*
- * If data has tags, append the tag to the packet of `bytes` bytes at p, which
- * must have room for UPDATE_TAIL_BYTES more.  Returns the new length.
+ * If data has tags, append the tag to the packet of `bytes` bytes at p.  The
+ * buffer must have room for UPDATE_TAIL_BYTES more bytes.  Returns the new
+ * length.
  */
 static inline uint32_t handshake_server_tag(struct handshake_server *o,
     uint8_t *p, uint32_t bytes);
 
 /*
- * Has this address sent an Open?  If so, its channel is kept
+ * Has this address sent an Open?  If so, its channel stays open
  * (program.is_member).
  */
 static inline bool handshake_server_knows(const struct handshake_server *o,
@@ -160,7 +165,8 @@ handshake_server_use_row(struct handshake_server *o, const union addr *at)
 
 	if (handshake_server_find(o, at, &r) != 0)
 		return r;
-	if (k != 0)			/* another address has the same key */
+	if (k != 0)			/* a different address has the same hash
+					 * key */
 		handshake_server_forget_row(o, k);
 	if (o->quota != NULL && !quota_charge(o->quota, at, QUOTA_MEMBERS, 1))
 		return NULL;
@@ -199,8 +205,8 @@ handshake_server_open(struct handshake_server *o, const union addr *from,
 {
 	struct handshake_peer *r;
 
-	if (c->cookie == NULL) {		/* the tags need the client's
-						 * cookie */
+	if (c->cookie == NULL) {		/* without the client's cookie,
+						 * its tags cannot be checked */
 		a->status = CONTROL_REFUSED;
 		return;
 	}

@@ -2,15 +2,17 @@
  * key-change.h - change the key of a running program
  *
  * After SIGHUP a program reads its key file again.  If the key has changed,
- * both keys are valid for KEY_CHANGE_BOTH_NS.  The program sends with the old
- * key in the first half of that time and with the new key in the second half.
- * So programs that read the file at most half of that time apart always accept
- * each other's messages.  They need not send each other messages about the
- * change.  No new handshake is needed: keys of channels and tags are derived
- * from the new key and the cookie or salt that both sides have.
+ * both keys are valid for KEY_CHANGE_BOTH_NS.  The program uses the old key to
+ * send in the first half of that time, and the new key in the second half.  So
+ * if two programs read the file within half of that time of each other, they
+ * always accept each other's messages.  They need not send each other messages
+ * about the change.  No new handshake is needed, because each side derives the
+ * new keys of channels and tags from the new key of the file and from the
+ * cookie or salt that it already has.
  *
  * A key that was read from a pipe is not read again.  There is only one change
- * at a time; a second new key ends the validity of the oldest key.
+ * at a time: if a third key is read during a change, the oldest key becomes
+ * invalid at once.
  */
 #ifndef INNET_AUTH_KEY_CHANGE_H
 #define INNET_AUTH_KEY_CHANGE_H
@@ -30,10 +32,10 @@ struct key_change {
 					 * uses */
 	const char *path;		/* path of the program's key file; NULL:
 					 * the key is read only once */
-	struct key other;		/* the second key, which is valid if
-					 * key->other is set */
+	struct key other;		/* the second key; it is valid if
+					 * key->other is not NULL */
 	uint64_t swap_ns, drop_ns;	/* time when `other` and the key in use
-					 * change places; time when `other`
+					 * are exchanged; time when `other`
 					 * becomes invalid; 0: never */
 };
 
@@ -53,7 +55,7 @@ key_change_init(struct key_change *c, struct key *k, const char *path)
 
 /*
  * Begin to change to the key `fresh`.  Returns false if `fresh` is already the
- * key, or if this change has already begun.
+ * key in use, or if the change to `fresh` has already begun.
  */
 static inline bool
 key_change_begin(struct key_change *c, const struct key *fresh,
@@ -64,7 +66,8 @@ key_change_begin(struct key_change *c, const struct key *fresh,
 	if (key_same(c->key, fresh)) {
 		if (c->swap_ns == 0)
 			return false;
-		c->swap_ns = 0;		/* the old key is back: keep it */
+		c->swap_ns = 0;		/* the file contains the old key again,
+					 * so keep the old key */
 		return true;
 	}
 	c->other = *fresh;
@@ -100,7 +103,7 @@ key_change_step(struct key_change *c, uint64_t now_ns)
 }
 
 /*
- * Continue the change, and print a line when a key has expired.  Call this
+ * Call key_change_step() and print a line when a key has expired.  Call this
  * function once a second.
  */
 static inline void
@@ -111,7 +114,7 @@ key_change_tick(struct key_change *c, uint64_t now_ns)
 }
 
 /*
- * Read the key file again and print the effect.  If the file cannot be used,
+ * Read the key file again and print what changes.  If the file cannot be used,
  * the key does not change.  Returns false if the key is the same as before.
  */
 static inline bool

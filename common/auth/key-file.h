@@ -21,12 +21,13 @@
 #include "common/base/file-open.h"
 #include "common/base/message.h"
 
-enum { KEY_WHY = PATH_MAX + 128 };	/* size of a text that contains the name
-					 * of a file, in bytes */
+enum { KEY_WHY = PATH_MAX + 128 };	/* size, in bytes, of a text that may
+					 * contain the name of a file */
 
 /*
  * Return whether users other than the owner and the group may open the file of
- * fd.  A pipe, and a file that has no name in any folder, are safe.
+ * fd.  Other users cannot open a pipe, or a file that has no name in any
+ * folder.
  */
 static inline bool
 key_is_exposed(int fd)

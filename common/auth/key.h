@@ -6,8 +6,7 @@
  * made for one purpose is never valid for another.  Cookies, control MACs,
  * channel keys and salts are all made with H.
  *
- * A zeroed struct key is not set.  It is a programming error to hash with such
- * a key.
+ * A zeroed struct key contains no key.  To hash with it is a programming error.
  */
 #ifndef INNET_AUTH_KEY_H
 #define INNET_AUTH_KEY_H
@@ -28,14 +27,15 @@ enum {
 };
 
 struct key {
-	bool set;			/* false if there is no key */
-	uint32_t generation;		/* changes with the key; a derived key
-					   has the generation of its base */
-	struct hmac_sha256_ctx start;	/* state in which the key is set and
-					 * nothing is hashed yet */
-	const struct key *other;	/* another key that is also valid while
-					   the key changes (key-change.h), or
-					   NULL */
+	bool set;			/* the struct contains a key */
+	uint32_t generation;		/* different after each change of the
+					 * key; a derived key has the generation
+					 * of its base key */
+	struct hmac_sha256_ctx start;	/* state of HMAC with the key, before
+					 * anything is hashed */
+	const struct key *other;	/* second key that is also valid while
+					 * the key changes (key-change.h), or
+					 * NULL */
 };
 
 /* A hash that is being computed. */
@@ -73,8 +73,8 @@ key_hash_add(struct key_hash *h, const void *p, size_t len)
 }
 
 /*
- * Store the first `bytes` bytes (at most KEY_HASH_BYTES) of the hash.  h cannot
- * be used any longer.
+ * Store the first `bytes` bytes (at most KEY_HASH_BYTES) of the hash.  After
+ * this, h must not be used.
  */
 static inline void
 key_hash_finish(struct key_hash *h, uint8_t *hash, size_t bytes)

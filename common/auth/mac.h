@@ -3,9 +3,9 @@
  *
  * A MAC is the last 24 bytes of a control message: a counter of 8 bytes and 16
  * bytes of a hash under the channel's key (innet-wire(5)).  The hash covers the
- * whole message, the counter and the direction.  So the receiver knows that the
- * sender has the key and that the message was made for this channel.  A
- * receiver accepts each counter only once, so replays are rejected.
+ * whole message, the counter and the direction.  So a correct MAC proves that
+ * the sender has the key and made the message for this channel.  A receiver
+ * accepts each counter only once, so replays are rejected.
  */
 #ifndef INNET_AUTH_MAC_H
 #define INNET_AUTH_MAC_H
@@ -89,9 +89,9 @@ mac_good(const struct key *channel, enum mac_direction direction,
 
 /*
  * Derive the key of the channel that this cookie opens, from k or, while k
- * changes, from the other key.  The function uses the key under which the MAC
- * at the end of the len bytes at p is correct.  Returns false if the MAC is
- * correct under neither key.
+ * changes, from the other key.  The function chooses the key under which the
+ * MAC at the end of the len bytes at p is correct.  It returns false if there
+ * is no such key.
  */
 static inline bool
 mac_find_key(const struct key *k, const uint8_t cookie[COOKIE_BYTES],

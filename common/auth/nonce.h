@@ -1,8 +1,8 @@
 /*
  * nonce.h - open a client channel with a random nonce
  *
- * Only tools include this file, because it draws random numbers and exits with
- * status 1 if the kernel provides none.
+ * Only tools include this file, because it asks the kernel for random numbers
+ * and exits with status 1 if the kernel provides none.
  */
 #ifndef INNET_AUTH_NONCE_H
 #define INNET_AUTH_NONCE_H

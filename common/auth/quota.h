@@ -3,10 +3,10 @@
  *   use
  *
  * Without a key, anyone who can send a datagram can join and start jobs.  So
- * each address (IPv4 /32, IPv6 /64) and each neighbourhood (/24, /56) has
- * limits for members, jobs, bytes of job memory and routes.  The rest remains
- * free for other addresses.  Loopback has no limit, because local processes are
- * trusted.
+ * there are limits on the members, jobs, bytes of job memory and routes of each
+ * address (IPv4 /32, IPv6 /64) and of each neighbourhood (/24, /56).  What
+ * these limits leave remains free for other addresses.  Loopback has no limit,
+ * because local processes are trusted.
  *
  * quota_charge() charges an amount to an address, or fails if a limit would be
  * exceeded.  quota_release() releases the amount.  An address has a row only
@@ -69,8 +69,8 @@ quota_free(struct quota *q)
 }
 
 /*
- * Return the prefix of an address.  Its length is /24 or /56 if `net` is set,
- * and /32 or /64 otherwise.
+ * Return the prefix of an address.  If `net` is set, the prefix has 24 bits
+ * (IPv4) or 56 bits (IPv6), otherwise 32 or 64 bits.
  */
 static inline uint64_t
 quota_key(const union addr *a, bool net)

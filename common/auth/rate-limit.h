@@ -1,13 +1,13 @@
 /*
  * rate-limit.h - limit answers to unauthenticated addresses
  *
- * The source address of a request may be forged, so an answer may be sent to a
- * victim.  There is one limit for all answers together and one limit for each
- * neighbourhood (IPv4 /24, IPv6 /56).  The same hint is sent to a source at
- * most once a second.  Neighbourhoods and sources share RATE_LIMIT_CELLS cells
- * through a keyed hash that an attacker cannot predict, so the memory never
- * grows.  Times are in ns on a monotonic clock.  A zeroed struct allows full
- * bursts.
+ * The source address of a request may be forged, so the host that receives the
+ * answer may be a victim that never sent a request.  There is one limit for all
+ * answers together and one limit for each neighbourhood (IPv4 /24, IPv6 /56).
+ * The same hint is sent to a source at most once a second.  Neighbourhoods and
+ * sources share RATE_LIMIT_CELLS cells through a keyed hash that an attacker
+ * cannot predict, so the memory never grows.  Times are in ns on a monotonic
+ * clock.  In a zeroed struct no answer has been counted yet.
  */
 #ifndef INNET_AUTH_RATE_LIMIT_H
 #define INNET_AUTH_RATE_LIMIT_H
@@ -23,20 +23,23 @@ enum {
 	RATE_LIMIT_CELLS = 4096,
 	RATE_LIMIT_ALL = 20000, RATE_LIMIT_NET = 200,	/* maximum number of
 							 * answers per second:
-							 * in total; to one
+							 * to all addresses
+							 * together; to one
 							 * neighbourhood */
 	RATE_LIMIT_ALL_BURST = 1000, RATE_LIMIT_NET_BURST = RATE_LIMIT_NET,
 	RATE_LIMIT_AGAIN_NS = 1000000000	/* shortest time between equal
-						 * hints */
+						 * hints to one source */
 };
 
 struct rate_limit {
 	struct hashmap_multiplier hash_seed;	/* seed of the keyed hash */
-	uint64_t all_ns;		/* time at which the next answer to any
-					   address would be due at the steady
-					   rate */
-	uint64_t net_ns[RATE_LIMIT_CELLS];	/* the same time for each
-						 * neighbourhood */
+	uint64_t all_ns;		/* if answers were sent at the maximum
+					 * rate: time of the next answer to any
+					 * address */
+	uint64_t net_ns[RATE_LIMIT_CELLS];	/* by cell, if answers were sent
+						 * to the neighbourhood at its
+						 * maximum rate: time of the
+						 * next answer */
 	/* by cell: address of the last hint, and time of this hint */
 	struct { uint64_t key, ns; } repeats[RATE_LIMIT_CELLS];
 };
@@ -65,7 +68,7 @@ rate_limit_has_room(uint64_t due_ns, uint64_t a_second, uint64_t burst,
 	    due_ns - now_ns <= (burst - 1) * (1000000000 / a_second);
 }
 
-/* Return the time at which the next event is due after an event at now_ns. */
+/* Return the new value of due_ns after an event at now_ns. */
 static inline uint64_t
 rate_limit_next(uint64_t due_ns, uint64_t a_second, uint64_t now_ns)
 {
@@ -73,8 +76,8 @@ rate_limit_next(uint64_t due_ns, uint64_t a_second, uint64_t now_ns)
 }
 
 /*
- * May the address `at` be answered now?  If so, the answer is counted.  For
- * loopback there is only the limit for all answers.
+ * May the address `at` be answered now?  If so, the answer is counted.  Answers
+ * to loopback are subject only to the limit for all answers together.
  */
 static inline bool
 rate_limit_allow(struct rate_limit *b, const union addr *at, uint64_t now_ns)
@@ -94,8 +97,8 @@ rate_limit_allow(struct rate_limit *b, const union addr *at, uint64_t now_ns)
 }
 
 /*
- * May a hint be sent to `at` now?  No, if `at` may already have received the
- * hint within the last second.
+ * May a hint be sent to `at` now?  Returns false if the same hint may have been
+ * sent to `at` within the last second.
  */
 static inline bool
 rate_limit_allow_repeat(

@@ -2,14 +2,14 @@
  * relay-tag.h - tagged data at a switch that has its own address
  *
  * The switch is a server for the workers below it and a client of the switch or
- * server above it.  It checks data that arrives from one side, and tags it
- * again for the other side when it leaves (handshake-server.h,
- * handshake-client.h).  It answers an Open from below only after its own
- * handshake with the server above is complete.  Otherwise a worker would send
- * data that the switch cannot forward.
+ * server above it.  It checks the tags of data that arrives from one side, and
+ * gives the data a new tag when it forwards it to the other side
+ * (handshake-server.h, handshake-client.h).  It answers an Open from below only
+ * after its own handshake with the server above is complete.  Otherwise a
+ * worker would send data that the switch cannot forward.
  *
- * This is a separate file because reviewers look for authentication in this
- * folder, although only the program olaf relays updates.
+ * Only the program olaf includes this file.  The file is in this folder because
+ * a reviewer of the authentication looks here.
  */
 #ifndef INNET_AUTH_RELAY_TAG_H
 #define INNET_AUTH_RELAY_TAG_H
@@ -34,7 +34,8 @@ struct relay_tag {
 	struct handshake_client above;
 	struct channel_client channel;	/* channel to the switch or server
 					 * above */
-	uint32_t xid;			/* xid of the next request */
+	uint32_t xid;			/* xid of the next request to the switch
+					 * or server above */
 	uint64_t reported_ns;		/* time at which a problem was last
 					 * reported */
 };
@@ -76,7 +77,7 @@ relay_tag_tos(const struct relay_tag *h)
 	return handshake_server_tos(&h->below);
 }
 
-/* Handle request c, an Open from below. */
+/* Handle request c, which is an Open from below. */
 static inline enum program_reply
 relay_tag_handle_open(struct relay_tag *h, const union addr *from,
     const struct control *c, struct control_ack *a, uint64_t now_ns)
@@ -119,8 +120,8 @@ relay_tag_send_open(struct relay_tag *h, struct outbox *out,
 		return;
 	n = handshake_client_next(&h->above, h->xid++, now_ns, msg);
 	outbox_copy(out, POST_ONE, 0, above, CONTROL_TOS, msg, n);
-	out->post[out->n - 1].bare = true;	/* the message already has a
-						 * MAC */
+	out->post[out->n - 1].bare = true;	/* the message has its MAC
+						 * already */
 }
 
 /*
@@ -160,8 +161,8 @@ relay_tag_retag_down(struct relay_tag *h, uint8_t *p, uint32_t bytes)
 
 /*
  * If a problem with the switch or server above has lasted RELAY_TAG_PROBLEM_NS,
- * describe it in `text`, at most once in that time.  Returns `text`, or NULL if
- * there is nothing to report.
+ * describe the problem in `text`.  While it lasts, describe it once every
+ * RELAY_TAG_PROBLEM_NS.  Returns `text`, or NULL if there is nothing to report.
  */
 static inline const char *
 relay_tag_describe_problem(struct relay_tag *h, const union addr *above,

@@ -2,12 +2,13 @@
  * segment-tag.h - authentication tags of gradient segments, at a member of a
  * job
  *
- * A member is a worker, or a switch below its parent.  It tags its segments
- * under the salt from the Ack of its Join, and checks the tags of results
- * (tag.h).  A tag covers the epoch, which consists of the bits of the iteration
- * above the 24 bits on the wire.  Both sides start from the same epoch, and
- * each side counts the epochs itself.  Pushes of an asynchronous job have their
- * own iteration numbers, which are independent of its rounds.
+ * A member is a worker, or a switch that has a parent.  A member tags its
+ * segments under the salt from the Ack of its Join, and checks the tags of
+ * results (tag.h).  A tag covers the epoch, which consists of the bits of the
+ * iteration above the 24 bits on the wire.  Both sides start with the same
+ * epoch, and each side counts the epochs from then on.  Pushes of an
+ * asynchronous job have their own iteration numbers, which are independent of
+ * its rounds.
  */
 #ifndef INNET_AUTH_SEGMENT_TAG_H
 #define INNET_AUTH_SEGMENT_TAG_H
@@ -26,16 +27,17 @@ struct segment_tag {
 	uint16_t job;
 	uint8_t cookie[TAG_COOKIE_BYTES];	/* cookie of the channel through
 						 * which the member joined */
-	int64_t newest[TAG_DOWN + 1];	/* newest iteration by direction; the
-					   epoch is the part above 24 bits */
+	int64_t newest[TAG_DOWN + 1];	/* by direction: newest iteration; the
+					 * epoch consists of the bits above the
+					 * low 24 bits */
 	bool pushes; /* the next push is the first one */
 	uint32_t epoch;			/* epoch of the first push */
 };
 
 /*
  * Use the salt and the epoch from an Ack.  `epoch` is the epoch of iteration
- * `next`.  `fresh` says that we were not a member before.  `async` says that
- * pushes have their own iteration numbers.
+ * `next`.  `fresh` says whether we have just become a member.  `async` says
+ * whether pushes have their own iteration numbers.
  */
 static inline void
 segment_tag_set_key(struct segment_tag *p, const struct key *key,
@@ -81,7 +83,8 @@ segment_tag_put(
 	struct tag_head h;
 	int64_t t;
 
-	if (p->pushes)			/* the switch does the same */
+	if (p->pushes)			/* the switch does the same, so both
+					 * sides agree on the epoch */
 		p->newest[TAG_UP] = (int64_t)p->epoch << 24 |
 		    (int64_t)bytes_get(seg, 3);
 	p->pushes = false;

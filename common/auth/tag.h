@@ -1,24 +1,23 @@
 /*
- * tag.h - authentication tags of data: segments, updates and models that
- * cannot be forged without the key (innet-wire(5))
+ * tag.h - authentication tags of data: without the key, nobody can forge
+ * segments, updates or models (innet-wire(5))
  *
- * To make a tag, GMAC under k1 is computed over a context and the data, and
- * encrypted with AES-128 under k2.  The tag is the first 8 bytes of the result.
- * k1 and k2 are derived from the key file and from a salt that the switch sends
- * in its Ack.  Because GMAC is encrypted again, a tag needs no nonce: equal
- * bytes have equal tags, and a repeated segment is a duplicate.  Updates and
- * models contain a counter, and a window of counters (struct tag_window)
- * rejects replays.
+ * A tag is made in two steps: GMAC with key k1 is computed over a context and
+ * the data, and the result is encrypted with AES-128 under key k2.  The tag is
+ * the first 8 bytes of the encrypted block.  k1 and k2 are derived from the key
+ * file and from a salt that the switch sends in its Ack.  Because of the second
+ * step, a tag needs no nonce.  So equal bytes have equal tags, and a segment
+ * that is sent again has the same tag as before.  Updates and models contain a
+ * counter, and a window of counters (struct tag_window) rejects replays.
  *
- * The context contains the direction (up: to a switch or server), the job, the
- * epoch (2^24 iterations) and the sender's cookie.  Data that is sent down is
- * for all receivers, so its context contains no cookie.  The data itself is not
- * encrypted.
+ * The context contains the direction (up is the direction to a switch or
+ * server), the job, the number of the epoch (an epoch has 2^24 iterations) and
+ * the sender's cookie.  Data that is sent down is for all receivers, so its
+ * context contains no cookie.  The data itself is not encrypted.
  *
  * Without a key file the tag is a token.  In data that is sent up, the token is
  * the nonce of the sender's cookie.  In data that is sent down, it is the first
- * bytes of the salt.  A token only stops attackers that cannot read our
- * packets.
+ * bytes of the salt.  A token stops only attackers who cannot read our packets.
  */
 #ifndef INNET_AUTH_TAG_H
 #define INNET_AUTH_TAG_H
@@ -46,8 +45,8 @@ enum {
 	TAG_CONTEXT_BYTES = 24,
 	TAG_HEAD_BYTES = TAG_CONTEXT_BYTES + 8,
 	TAG_VERSION = 1,
-	TAG_WINDOW = 64			/* number of counters that may arrive
-					 * late */
+	TAG_WINDOW = 64			/* number of counters behind the newest
+					 * one that are still accepted */
 };
 
 enum tag_direction { TAG_UP = 1, TAG_DOWN };
@@ -58,8 +57,8 @@ enum tag_auth {
 	TAG_AUTH_CONTROL,	/* control messages have MACs */
 	TAG_AUTH_ALL,		/* control messages have MACs and data has
 				 * tags */
-	TAG_AUTH_DEFAULT	/* --auth is not given; the value depends on the
-				 * key */
+	TAG_AUTH_DEFAULT	/* --auth was not given; the value depends on
+				 * whether there is a key */
 };
 
 /* The key for the data of one job, or of one server. */
@@ -67,19 +66,19 @@ struct tag_key {
 	const struct key *file;		/* borrowed; NULL: the tags are
 					 * tokens */
 	uint32_t generation;		/* generation of *file when this key was
-					 * derived from it */
+					 * derived from *file */
 	uint8_t salt[TAG_SALT_BYTES];
 	bool fast;			/* result of ghash_is_supported() */
 	struct ghash_key powers;	/* powers of k1, if `fast` is set */
 	struct gcm_key hash;		/* key k1, if `fast` is not set */
-	struct gcm_ctx start;		/* state that has the fixed nonce, and
-					 * nothing hashed yet */
+	struct gcm_ctx start;		/* state of GMAC with the fixed nonce,
+					 * before anything is hashed */
 	uint8_t mask[GCM_BLOCK_SIZE];	/* the fixed nonce, encrypted */
 	struct aes128_ctx last;		/* key k2 */
 };
 
 /*
- * The bytes that a tag covers before the data: the context, then a Seg or a
+ * The bytes before the data that a tag covers: the context, then a Seg or a
  * counter.
  */
 struct tag_head {
@@ -87,20 +86,20 @@ struct tag_head {
 };
 
 /*
- * The counters of one sender that were accepted.  The struct must be zeroed at
- * first.
+ * The counters of one sender that were accepted.  The caller must zero the
+ * struct before the first use.
  */
 struct tag_window {
 	uint64_t top, came; /* bit i of `came`: counter top - i was accepted */
 };
 
-/* Parse a value of --auth.  Returns NULL or an error message. */
+/* Parse a value of the option --auth.  Returns NULL or an error message. */
 static inline const char *tag_auth_parse(const char *word, enum tag_auth *auth);
 
 /*
- * Replace TAG_AUTH_DEFAULT with the value that the presence or absence of a key
- * implies.  Returns NULL, or an error message if the value does not fit the
- * key.
+ * Replace TAG_AUTH_DEFAULT with the value that is usual with or without a key.
+ * Returns NULL, or an error message if the value is not allowed with a key
+ * (none) or without a key (control).
  */
 static inline const char *tag_auth_resolve(enum tag_auth *auth, bool keyed);
 
@@ -144,7 +143,8 @@ static inline bool tag_segment_good(struct tag_key *k, struct tag_head h,
 
 /*
  * Append the counter and the tag to the update, model or weights of len bytes
- * at p, which must have room for TAG_TAIL_BYTES more.  Returns the new length.
+ * at p.  The buffer must have room for TAG_TAIL_BYTES more bytes.  Returns the
+ * new length.
  */
 static inline size_t tag_update_put(struct tag_key *k, struct tag_head h,
     uint8_t *p, size_t len, uint64_t counter);
@@ -157,8 +157,9 @@ static inline bool tag_update_good(struct tag_key *k, struct tag_head h,
     const uint8_t *p, size_t len, uint64_t *counter);
 
 /*
- * Accept counter c, whose tag is correct.  Returns false if c was accepted
- * before or is TAG_WINDOW or more behind the newest counter.
+ * Accept counter c of a packet whose tag is correct.  Returns false if c was
+ * accepted before, or if c is less than the newest counter by TAG_WINDOW or
+ * more.
  */
 static inline bool tag_window_accept(struct tag_window *w, uint64_t c);
 
@@ -266,7 +267,7 @@ tag_gmac(struct tag_key *k, const struct tag_head *h,
 	gcm_digest(&g, &k->hash, k->mask, tag_copy_mask, GCM_BLOCK_SIZE, tag);
 }
 
-/* Derive k again, because its base key has changed. */
+/* Derive key k again, because its base key has changed. */
 __attribute__((noinline, unused)) static void
 tag_key_refresh(struct tag_key *k)
 {
@@ -295,7 +296,7 @@ tag_make(struct tag_key *k, const struct tag_head *h,
 }
 
 /*
- * Is this the tag under the other key, which is also valid while the key
+ * Is `tag` correct under the other key, which is also valid while the key
  * changes?
  */
 __attribute__((noinline, unused)) static bool

@@ -1,33 +1,34 @@
 /*
- * transit-tag.h - tagged data at a switch in the path that has the key
+ * transit-tag.h - tagged data at a switch that has the key and is in the path
+ * between workers and a server
  *
- * Workers and server are configured for each other and do not know about the
- * switch.  The switch sees each Open that passes through it.  It has the key,
- * so it can check and compute the MAC of the Ack.  It replaces the server's
- * salt in the Ack with its own salt.  After that a tag is valid on one side of
- * the switch only.  Data from workers is checked under the switch's salt, and
- * each counter is accepted once.  The data may be merged in the queue, and is
- * tagged again under the server's salt with the worker's cookie.  Data from the
- * server is handled in the same way, in the opposite direction.  So a packet
- * that was recorded on one side is useless on the other side, even if it left
- * the queue unchanged.
+ * Workers and the server are configured with each other's addresses and do not
+ * know about the switch.  The switch sees each Open that passes through it.  It
+ * has the key, so it can check and compute the MAC of the Ack.  It replaces the
+ * server's salt in the Ack with its own salt.  After that a tag is valid on one
+ * side of the switch only.  The switch checks data from workers under its own
+ * salt, and accepts each counter once.  The queue may merge the data.  When the
+ * data leaves, the switch tags it again under the server's salt and the
+ * worker's cookie.  The switch handles data from the server in the same way, in
+ * the opposite direction.  So a packet that was recorded on one side is useless
+ * on the other side, even if it left the queue unchanged.
  *
  * The switch's salt depends on the address, the Open and the time, so data that
  * was tagged under an earlier salt is never accepted again.  The switch chooses
- * the counters of data that it sends up.  They are consecutive, they start at
- * the worker's counter at the time of the Open, and they are never ahead of the
- * worker's counters for long.  So the worker can continue without the switch.
- * Counters of data that is sent down do not change.
+ * the counters of data that it sends up.  These counters are consecutive and
+ * start at the counter that the worker had at its Open, so they are never ahead
+ * of the worker's counters for long.  So the worker can continue if the switch
+ * is removed.  Counters of data that is sent down do not change.
  *
- * Hosts in different VLANs can have the same address, so each of them has its
- * own row.  A worker that sent its Open before the switch started has no row,
- * and its packets pass unchanged.  The switch knows at most TRANSIT_TAG_MOST
- * addresses, which are the most recently used ones.  If a trace is replayed
- * without its secret, every tag is accepted.  The functions use no clock and no
- * socket.  transit_tag_free() frees the memory.
+ * Hosts in different VLANs can have the same address, so each pair of VLAN and
+ * address has its own row.  If a worker sent its Open before the switch
+ * started, it has no row, and its packets pass unchanged.  The switch knows at
+ * most TRANSIT_TAG_MOST addresses, which are the most recently used ones.  If a
+ * trace is replayed and its secret is not known, every tag is accepted.  The
+ * functions use no clock and no socket.  transit_tag_free() frees the memory.
  *
- * This is a separate file because reviewers look for authentication in this
- * folder, although only the program olaf merges updates in the path.
+ * Only the program olaf includes this file.  The file is in this folder because
+ * a reviewer of the authentication looks here.
  */
 #ifndef INNET_AUTH_TRANSIT_TAG_H
 #define INNET_AUTH_TRANSIT_TAG_H
@@ -48,8 +49,8 @@
 
 enum {
 	TRANSIT_TAG_MOST = 4096,
-	TRANSIT_TAG_SOCKET = 1,		/* packet.socket of a control message
-					   between other hosts */
+	TRANSIT_TAG_SOCKET = 1,		/* value of packet.socket for a control
+					 * message between other hosts */
 	TRANSIT_TAG_SALT_AT = CONTROL_HEADER_BYTES + 2	/* position of the salt
 							 * in an Ack */
 };
@@ -65,9 +66,10 @@ struct transit_tag_row {
 	bool open;			/* the Ack has passed */
 	union addr server;
 	uint8_t cookie[COOKIE_BYTES];
-	struct tag_key below, above;	/* key with our salt; key with the
-					 * server's salt */
-	struct tag_window came;		/* counters that arrived from below */
+	struct tag_key below, above;	/* key derived with our salt; key
+					 * derived with the server's salt */
+	struct tag_window came;		/* counters of the packets that have
+					 * arrived from below */
 	bool begins;			/* the counter of the next packet is the
 					   worker's current counter */
 	uint64_t counter;		/* counter of the last packet sent up */
@@ -76,13 +78,14 @@ struct transit_tag_row {
 struct transit_tag {
 	bool on;
 	bool accepts_any_tag;		/* accept every tag, because a trace is
-					 * replayed without its secret */
+					 * replayed and its secret is not
+					 * known */
 	const struct program_place *place;	/* borrowed */
 	struct lru rows;
 };
 
 /*
- * Initialise h.  `on` says that the program has no address of its own and that
+ * Initialise h.  `on` says whether the program has no address of its own and
  * its data has tags.
  */
 static inline void transit_tag_init(struct transit_tag *h,
@@ -91,7 +94,10 @@ static inline void transit_tag_init(struct transit_tag *h,
 /* Erase the keys in the rows and free the rows. */
 static inline void transit_tag_free(struct transit_tag *h);
 
-/* Return which part of the switch handles a packet between other hosts. */
+/*
+ * Return the class of a packet between other hosts, which determines the part
+ * of the switch that handles the packet.
+ */
 __attribute__((unused)) static enum packet_class transit_tag_classify(
     const struct transit_tag *h, struct packet *p);
 
@@ -118,8 +124,8 @@ static inline void transit_tag_retag_packet(struct transit_tag *h,
 
 /*
  * When a frame leaves the queue, replace its tag with a tag that is valid under
- * the handshake of its sender.  If this handshake no longer exists, the tag
- * does not change and is valid nowhere.
+ * the handshake of its sender.  If this handshake no longer exists, keep the
+ * tag, which no receiver accepts.
  */
 static inline void transit_tag_retag_slot(struct transit_tag *h,
     struct slot *s);
@@ -166,8 +172,8 @@ transit_tag_find_row(const struct transit_tag *h, const union addr *at,
 }
 
 /*
- * Find the row of an address whose handshake with this server is complete.  The
- * result is that of transit_tag_find_row().
+ * Find the row of an address whose handshake with this server is complete.
+ * Returns the number of the row, or returns 0 and sets *r to NULL.
  */
 static inline uint32_t
 transit_tag_find_open(const struct transit_tag *h, const union addr *at,
@@ -243,7 +249,7 @@ transit_tag_note_open(
 	memcpy(r->asked, c->cookie, COOKIE_BYTES);
 }
 
-/* Make a salt that has never been used before. */
+/* Make a salt that no earlier handshake has used. */
 static inline void
 transit_tag_make_salt(const struct transit_tag *h,
     const struct transit_tag_row *r, uint64_t now_ns,

@@ -1,11 +1,12 @@
 /*
  * atomic-file.h - write a file so that it is complete or absent
  *
- * The data are written to a temporary file in the same folder, which replaces
- * the file at the end.  A reader sees either the old file or the new one.
- * After a crash or on a full disk the old file remains.  "-" is the standard
- * output.  A device or a pipe is written directly (file-open.h).  If the path
- * is a symbolic link, its target is replaced and the link remains.
+ * The data is written to a temporary file in the same folder.  At the end the
+ * temporary file replaces the file.  A reader sees either the old file or the
+ * new one.  After a crash or on a full disk the old file remains.  The path "-"
+ * means standard output.  Data for a device or a pipe is written directly
+ * (file-open.h).  If the path is a symbolic link, its target is replaced and
+ * the link remains.
  *
  * A struct atomic_file owns its descriptor until atomic_file_close().  On
  * failure the functions return -1, NULL or false, and set errno.
@@ -32,49 +33,50 @@ struct atomic_file {
 	char *end;		/* path of the file that is replaced at the
 				 * end */
 	int fd;			/* descriptor to write to */
-	mode_t mode;		/* mode of the new file; 0: 0666 without the
-				 * bits of the umask */
+	mode_t mode;		/* mode of the new file; 0 means 0666 without
+				 * the bits of the umask */
 };
 
 /*
  * How the temporary file is named.  With TMP the name is path + ".tmp", which
- * is safe if there is only one writer at a time.  With CHOSEN it is a name that
- * is not in use.  HERE is like TMP, but if path is a symbolic link, the link
- * itself is replaced.
+ * is safe if there is only one writer at a time.  With CHOSEN a name is chosen
+ * that is not in use.  HERE is like TMP, except that if path is a symbolic
+ * link, the link itself is replaced.
  */
 enum atomic_file_temp { ATOMIC_FILE_TMP, ATOMIC_FILE_CHOSEN, ATOMIC_FILE_HERE };
 
 /*
- * Begin to write path.  Returns 0, or -1 on failure; after a failure w owns
- * nothing.
+ * Begin to write the file at path.  Returns 0, or -1 on failure.  After a
+ * failure w owns nothing.
  */
 static inline int atomic_file_open(struct atomic_file *w, const char *path);
 
 /*
- * Begin to write path in a program that serves other clients at the same time.
- * The function does not wait: if path is a pipe without a reader, it fails with
- * ENXIO.
+ * Begin to write the file at path in a program that must not wait, because it
+ * serves other clients at the same time.  If path is a pipe without a reader,
+ * the function fails with ENXIO.
  */
 static inline int atomic_file_open_now(struct atomic_file *w, const char *path);
 
 /*
- * Begin to write path when there is only one writer at a time.  The temporary
- * file is path + ".tmp".  If a crash left such a file, it is removed first.
+ * Begin to write the file at path if there is only one writer at a time.  The
+ * temporary file is path + ".tmp".  If a crash has left a file with this name,
+ * that file is removed first.
  */
 static inline int atomic_file_open_tmp(struct atomic_file *w, const char *path);
 
 /*
- * Begin to write a path that has already been resolved.  If path is a link now,
- * the link is replaced.
+ * Begin to write the file at path.  The caller has already resolved symbolic
+ * links.  If path is a link now, the link itself is replaced.
  */
 static inline int atomic_file_open_here(struct atomic_file *w,
     const char *path);
 
 /*
- * Check whether path could be written, so that a tool can report a bad path
- * before it does its work.  The file does not change.  A pipe is not tried,
- * because its reader would take the attempt for the end of the data.  Returns 0
- * if path could be written, or -1.
+ * Check whether the file at path can be written, so that a tool can report a
+ * bad path before it does its work.  The file does not change.  A pipe is not
+ * opened for this check, because its reader would see the end of the data.
+ * Returns 0 if the file can be written, or -1.
  */
 static inline int atomic_file_try(const char *path);
 
@@ -90,9 +92,9 @@ static inline bool atomic_file_write(const struct atomic_file *w, const void *p,
     size_t len);
 
 /*
- * Close w.  If `good` is set, put the new file in place; otherwise the old file
- * remains.  Returns 0, or -1 if the new file is not in place.  If `good` is
- * false, errno does not change.
+ * Close w.  If `good` is true, the new file replaces the old file; otherwise
+ * the old file remains.  Returns 0, or -1 if the new file is not in place.  If
+ * `good` is false, errno does not change.
  */
 static inline int atomic_file_close(struct atomic_file *w, bool good);
 
@@ -104,8 +106,8 @@ static inline int atomic_file_sync_folder(const char *path);
 /* implementation */
 
 /*
- * Begin to write path through a temporary file.  If `waits` is set, wait for
- * the reader of a pipe.  Returns 0 or -1.
+ * Begin to write the file at path through a temporary file.  If path is a pipe
+ * and `waits` is true, wait for a reader.  Returns 0 or -1.
  */
 static inline int
 atomic_file_start(struct atomic_file *w, const char *path,

@@ -2,7 +2,7 @@
  * bytes.h - read and write a packet field by field, never beyond its end
  *
  * The cursor borrows the bytes.  A read beyond the end returns 0 and marks the
- * cursor as bad, and the mark is never removed.  So a parser can read a whole
+ * cursor as bad.  The mark is never removed.  So a parser can read a whole
  * header and then call bytes_ok() once.  Fields are in network byte order, and
  * results are in host order.  The bytes_put functions write to a buffer of the
  * caller, which must be large enough.
@@ -18,8 +18,9 @@
 
 struct bytes {
 	const uint8_t *p;	/* next byte */
-	size_t left;		/* number of bytes from p to the end */
-	bool bad;		/* a read went beyond the end */
+	size_t left;		/* number of bytes from p to the end of the
+				 * buffer */
+	bool bad;		/* a read went beyond the end of the buffer */
 };
 
 /* Return a cursor over the len bytes at buf, which must outlive the cursor. */
@@ -49,9 +50,9 @@ bytes_take(struct bytes *w, size_t n)
 
 /*
  * Return the n bytes at p as one number; the first byte is the most
- * significant.  The function is always inlined, so that with a constant n most
- * fields need only a single load.  A header is then read in 2 ns instead of 9
- * ns.
+ * significant.  The function is always inlined, so if n is a constant, the
+ * compiler reads most fields with one load instruction.  Reading a header then
+ * takes 2 ns instead of 9 ns.
  */
 __attribute__((always_inline)) static inline uint64_t
 bytes_get(const uint8_t *p, size_t n)
@@ -116,7 +117,7 @@ bytes_u64(struct bytes *w)
 	return bytes_uint(w, 8);
 }
 
-/* Return the big-endian binary32 at p. */
+/* Return the big-endian binary32 number at p. */
 static inline float
 bytes_get_f32(const uint8_t *p)
 {
@@ -127,7 +128,7 @@ bytes_get_f32(const uint8_t *p)
 	return f;
 }
 
-/* Read the next four bytes as a binary32. */
+/* Read the next four bytes as a big-endian binary32 number. */
 static inline float
 bytes_f32(struct bytes *w)
 {
@@ -144,8 +145,8 @@ bytes_ok(const struct bytes *w)
 }
 
 /*
- * Write the n low bytes of v at p, the most significant byte first.  Returns
- * the position after the last byte written.
+ * Write the n least significant bytes of v at p, the most significant byte
+ * first.  Returns the position after the last byte written.
  */
 static inline uint8_t *
 bytes_put(uint8_t *p, uint64_t v, size_t n)
@@ -171,7 +172,9 @@ bytes_put(uint8_t *p, uint64_t v, size_t n)
 	return p + n;
 }
 
-/* Write f at p as a big-endian binary32.  Returns the position after it. */
+/*
+ * Write f at p as a big-endian binary32 number.  Returns the position after it.
+ */
 static inline uint8_t *
 bytes_put_f32(uint8_t *p, float f)
 {

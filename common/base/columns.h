@@ -1,5 +1,5 @@
 /*
- * columns.h - print a table of words, with columns as wide as their longest
+ * columns.h - print a table of words; each column is as wide as its longest
  * word
  *
  * Words are copied.  Characters that could change the state of a terminal are
@@ -92,10 +92,7 @@ columns_free(struct columns *t)
 	t->words = t->room = 0;
 }
 
-/*
- * The indices of the columns that a table shows, in the order in which it shows
- * them.
- */
+/* The indices of the columns that a table shows, from left to right. */
 struct columns_choice {
 	int n;
 	int column[COLUMNS_MAX];
@@ -104,8 +101,9 @@ struct columns_choice {
 };
 
 /*
- * Write to to->why that no column has the name of len characters at p, with a
- * hint at the nearest name.  Returns to->why.
+ * Write an error message to to->why: there is no column with the name of len
+ * characters at p.  The message also names the column with the most similar
+ * name.  Returns to->why.
  */
 static inline const char *
 columns_name_nearest(struct columns_choice *to, const char *p, size_t len,
@@ -124,9 +122,10 @@ columns_name_nearest(struct columns_choice *to, const char *p, size_t len,
 }
 
 /*
- * Choose the columns that a list such as "mean_age_ns,lost" names.  There are n
- * columns (at most COLUMNS_MAX), and name(i, arg) returns the name of column i.
- * Returns NULL, or an error message that is valid as long as *to.
+ * Store in *to the columns that a list such as "mean_age_ns,lost" names.  There
+ * are n columns (at most COLUMNS_MAX), and name(i, arg) returns the name of
+ * column i.  Returns NULL, or an error message that is valid as long as *to
+ * exists.
  */
 static inline const char *
 columns_choose(struct columns_choice *to, const char *list, int n,

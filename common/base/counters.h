@@ -8,9 +8,9 @@
  * innet-ctl.  A caller begins with counters_begin(), adds members, and gets the
  * text from counters_text().
  *
- * In a line for people, a name that is a plural noun loses its "s" if the count
- * is 1.  Names are plain words and are not escaped.  The values of
- * counters_word() may be any text.
+ * In a line for people, if the count is 1 and the name is a plural noun, the
+ * name loses its "s".  Names must be plain words, because they are not escaped.
+ * The values of counters_word() may be any text.
  *
  * A struct counters owns its text, which grows; counters_free() frees it.  If
  * memory runs out, the functions do nothing and counters_text() returns NULL.
@@ -29,7 +29,7 @@
 
 enum counters_form {
 	COUNTERS_JSON,		/* JSON on one line */
-	COUNTERS_PAGE,		/* JSON over several lines, indented */
+	COUNTERS_PAGE,		/* write JSON in several indented lines */
 	COUNTERS_LINE		/* a line for people */
 };
 
@@ -39,7 +39,7 @@ struct counters {
 				 * it, both in bytes */
 	enum counters_form form;
 	unsigned depth;		/* number of open groups and lists */
-	bool begun;		/* the innermost open group already has a
+	bool begun;		/* the innermost open group has at least one
 				 * member */
 	bool parted;		/* put a semicolon before the next member */
 	bool failed;		/* memory ran out */
@@ -62,11 +62,14 @@ static inline struct counters counters_begin(enum counters_form form,
 static inline void counters_put(struct counters *c, const char *name,
     uint64_t v);
 
-/* Add a number that may be negative. */
+/* Add a member whose value is a number that may be negative. */
 static inline void counters_int(struct counters *c, const char *name,
     int64_t v);
 
-/* Add a truth value.  A line for people contains "name" or "not name". */
+/*
+ * Add a member whose value is true or false.  A line for people contains "name"
+ * or "not name".
+ */
 static inline void counters_flag(struct counters *c, const char *name, bool v);
 
 /* Add a member whose value is a text. */
@@ -74,13 +77,13 @@ static inline void counters_word(struct counters *c, const char *name,
     const char *word);
 
 /*
- * Begin a group of members, which counters_out() ends.  A group in a list has
- * no name (NULL).
+ * Begin a group of members.  counters_out() ends the group.  For a group in a
+ * list, `name` is NULL.
  */
 static inline void counters_in(struct counters *c, const char *name);
 static inline void counters_out(struct counters *c);
 
-/* Begin a list of groups.  counters_list_end() ends it. */
+/* Begin a list of groups.  counters_list_end() ends the list. */
 static inline void counters_list(struct counters *c, const char *name);
 static inline void counters_list_end(struct counters *c);
 
@@ -112,9 +115,9 @@ plural(uint64_t n)
 
 /*
  * Return the number of bytes of `what` before its plural "s" if n is 1, so that
- * the caller can omit this "s".  In "updates in" it is the "s" of the first
- * word.  Returns the length of `what` if there is nothing to omit.  Names of
- * several_words are JSON keys and do not change.
+ * the caller can omit this "s".  In "updates in" the plural "s" is that of the
+ * first word.  Returns the length of `what` if there is no "s" to omit.  Names
+ * that contain an underscore are JSON keys and do not change.
  */
 static inline size_t
 plural_end(const char *what, uint64_t n)

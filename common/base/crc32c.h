@@ -1,9 +1,9 @@
 /*
  * crc32c.h - CRC-32C (Castagnoli), as in iSCSI and SSE4.2
  *
- * There are three forms: bit by bit, which is the reference; with a table; and
- * with the instruction of SSE4.2.  crc32c() uses the instruction if the
- * processor has it.
+ * There are three implementations: one works bit by bit and is the reference,
+ * one uses a table, and one uses the CRC instruction of SSE4.2.  crc32c() uses
+ * the instruction if the processor has this instruction.
  */
 #ifndef INNET_BASE_CRC32C_H
 #define INNET_BASE_CRC32C_H
@@ -17,7 +17,10 @@
 #include <immintrin.h>
 #endif
 
-/* The CRC of each byte, calculated with a register that is 0 at first. */
+/*
+ * For each value of a byte: the CRC of this byte, if the register is 0 at
+ * first.
+ */
 static const uint32_t crc32c_of_byte[256] = {
 	0x00000000, 0xf26b8303, 0xe13b70f7, 0x1350f3f4, 0xc79a971f, 0x35f1141c,
 	0x26a1e7e8, 0xd4ca64eb, 0x8ad958cf, 0x78b2dbcc, 0x6be22838, 0x9989ab3b,
@@ -64,7 +67,10 @@ static const uint32_t crc32c_of_byte[256] = {
 	0xbe2da0a5, 0x4c4623a6, 0x5f16d052, 0xad7d5351
 };
 
-/* Extend the checksum crc by len bytes at p, bit by bit.  This is slow. */
+/*
+ * Extend the checksum crc by the len bytes at p, bit by bit.  This function is
+ * slow.
+ */
 static inline uint32_t
 crc32c_bitwise(uint32_t crc, const void *p, size_t len)
 {
@@ -79,7 +85,7 @@ crc32c_bitwise(uint32_t crc, const void *p, size_t len)
 	return ~crc;
 }
 
-/* Extend the checksum crc by len bytes at p with the table. */
+/* Extend the checksum crc by the len bytes at p with the table. */
 static inline uint32_t
 crc32c_table(uint32_t crc, const void *p, size_t len)
 {
@@ -92,7 +98,10 @@ crc32c_table(uint32_t crc, const void *p, size_t len)
 }
 
 #ifdef CRC32C_SSE42
-/* Extend the checksum crc by len bytes at p with the instruction of SSE4.2. */
+/*
+ * Extend the checksum crc by the len bytes at p with the CRC instruction of
+ * SSE4.2.
+ */
 __attribute__((target("sse4.2"))) static inline uint32_t
 crc32c_sse42(uint32_t crc, const void *p, size_t len)
 {
@@ -110,7 +119,8 @@ crc32c_sse42(uint32_t crc, const void *p, size_t len)
 #endif
 
 /*
- * Extend the checksum crc by len bytes at p.  The first call passes 0 as crc.
+ * Extend the checksum crc by the len bytes at p.  The first call passes 0 as
+ * crc.
  */
 static inline uint32_t
 crc32c(uint32_t crc, const void *p, size_t len)

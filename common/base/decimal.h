@@ -1,5 +1,5 @@
 /*
- * decimal.h - read and write decimal numbers of few digits fast
+ * decimal.h - read and write decimal numbers with few digits quickly
  *
  * The results are the same as those of strtod(3) and printf(3).  The library
  * functions take five times as long because they are exact for any number of
@@ -22,8 +22,8 @@
 enum {
 	DECIMAL_EXACT = 22,	/* 10^22 is the largest power that is an exact
 				 * double */
-	DECIMAL_DIGITS = 9,	/* number of significant digits that identify
-				 * every float */
+	DECIMAL_DIGITS = 9,	/* number of significant digits that are enough
+				 * to identify every float */
 	DECIMAL_TEXT = 24	/* size of the buffer for a text, including the
 				 * final 0 */
 };
@@ -48,8 +48,8 @@ decimal_power(unsigned e)
 }
 
 /*
- * Append the decimal digits at *s to the number *m, and advance *s past them.
- * Returns false if the number becomes too large.
+ * Append the decimal digits at *s to the number *m, and advance *s past these
+ * digits.  Returns false if the number becomes too large.
  */
 static inline bool
 decimal_digits(const char **s, uint64_t *m)
@@ -65,7 +65,7 @@ decimal_digits(const char **s, uint64_t *m)
 /*
  * Read a number without a sign.  Returns true if the number is an integer below
  * 2^53, multiplied or divided by a power of ten that is an exact double.  In
- * this case only one operation rounds, so the result is the same as that of
+ * this case only one operation rounds, so the result is equal to that of
  * strtod(3) (Clinger, 1990).  Otherwise returns false.
  */
 static inline bool
@@ -105,7 +105,7 @@ decimal_read(const char *s, double *out)
 
 /*
  * Store the decimal exponent of x > 0 in *e.  Return the first DECIMAL_DIGITS
- * digits of x as an integer, that is x times 10^(8 - *e), rounded.  Returns 0
+ * digits of x as an integer, which is x times 10^(8 - *e), rounded.  Returns 0
  * if x is so close to the middle between two integers that the rounding is not
  * certain.
  */

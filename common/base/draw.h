@@ -1,9 +1,9 @@
 /*
- * draw.h - draw from distributions that need a logarithm
+ * draw.h - draw random numbers from distributions that need a logarithm
  *
- * The results are the same bits with every compiler.  This is because the
- * functions use only rng.h, logexp.h and sqrt(), and IEEE 754 requires that
- * sqrt() is rounded correctly.
+ * The results have the same bits with every compiler, because the functions use
+ * only rng.h, logexp.h and sqrt(), and IEEE 754 requires that sqrt() is rounded
+ * correctly.
  */
 #ifndef INNET_BASE_DRAW_H
 #define INNET_BASE_DRAW_H
@@ -13,7 +13,7 @@
 #include "common/base/logexp.h"
 #include "common/base/rng.h"
 
-/* Draw from the exponential distribution with mean 1. */
+/* Draw a number from the exponential distribution with mean 1. */
 static inline double
 draw_exponential(struct rng *r)
 {
@@ -21,8 +21,8 @@ draw_exponential(struct rng *r)
 }
 
 /*
- * Draw from the normal distribution with mean 0 and standard deviation 1
- * (Marsaglia's polar method).
+ * Draw a number from the normal distribution with mean 0 and standard deviation
+ * 1 (Marsaglia's polar method).
  */
 static inline double
 draw_normal(struct rng *r)
@@ -38,8 +38,8 @@ draw_normal(struct rng *r)
 }
 
 /*
- * Draw from the lognormal distribution with mean 1.  `sigma` is the standard
- * deviation of the logarithm.
+ * Draw a number from the lognormal distribution with mean 1.  `sigma` is the
+ * standard deviation of the logarithm.
  */
 static inline double
 draw_lognormal(struct rng *r, double sigma)

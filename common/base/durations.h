@@ -2,10 +2,10 @@
  * durations.h - collect durations and calculate their exact mean and
  * percentiles
  *
- * The struct keeps the number and the sum of all durations, for the mean, and
- * the longest duration.  For percentiles it keeps the last DURATIONS_KEPT
- * durations in a ring.  Durations are in ns, and the sum of all durations must
- * stay below 2^64 ns (584 years).
+ * For the mean, the struct keeps the number and the sum of all durations.  It
+ * also keeps the longest duration.  For percentiles, it keeps the last
+ * DURATIONS_KEPT durations in a ring.  Durations are in ns, and the sum of all
+ * durations must stay below 2^64 ns (584 years).
  *
  * A zeroed struct is empty.  It owns its ring, which grows as durations are
  * added; durations_free() frees it.  A caller that must not run out of memory
@@ -95,9 +95,9 @@ durations_add(struct durations *d, uint64_t ns)
 }
 
 /*
- * Add all durations in `from` to `to`.  The durations that are in the ring of
- * `from` are also added to the ring of `to`.  Returns false if there is no
- * memory.
+ * Add the durations in `from` to `to`: add the number and the sum of all of
+ * them, and add those in the ring of `from` to the ring of `to`.  Returns false
+ * if there is no memory.
  */
 static inline bool
 durations_merge(struct durations *to, const struct durations *from)
@@ -143,9 +143,9 @@ durations_sort(struct durations *d)
 }
 
 /*
- * Return a percentile of the kept durations: the shortest duration that
- * `percent` percent of them do not exceed.  There must be at least one, and
- * they must be sorted.
+ * Return a percentile of the durations in the ring: the shortest duration that
+ * `percent` percent of these durations do not exceed.  The ring must be sorted
+ * and must not be empty.
  */
 static inline uint64_t
 durations_sorted(const struct durations *d, unsigned percent)
@@ -156,9 +156,9 @@ durations_sorted(const struct durations *d, unsigned percent)
 }
 
 /*
- * Return a percentile of the kept durations: the shortest duration that
- * `percent` percent of them do not exceed.  Returns 0 if there are none, or if
- * there is no memory for a sorted copy.
+ * Return a percentile of the durations in the ring: the shortest duration that
+ * `percent` percent of these durations do not exceed.  Returns 0 if the ring is
+ * empty, or if there is no memory for a sorted copy.
  */
 static inline uint64_t
 durations_percentile(const struct durations *d, unsigned percent)

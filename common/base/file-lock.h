@@ -2,10 +2,10 @@
  * file-lock.h - lock a file so that only one server at a time uses it
  *
  * Only the process that holds the lock on FILE.lock may write FILE.  FILE
- * itself is not locked, because a save replaces it with another file.  The
- * server and a child process that saves the file share this lock.  The kernel
- * releases the lock when both processes have ended, for whatever reason.  A
- * lock file that still exists after that has no meaning.  A server that ends
+ * itself is not locked, because a save replaces it with another file.  A server
+ * and its child process that saves FILE share this lock.  The kernel releases
+ * the lock when both processes have ended, even if they were killed.  A lock
+ * file that still exists after that has no meaning.  A server that ends
  * normally removes its lock file.
  */
 #ifndef INNET_BASE_FILE_LOCK_H
@@ -20,20 +20,20 @@
 #include <unistd.h>
 
 enum {
-	FILE_LOCK_WAIT_MS = 2000,	/* longest wait for a lock; the child of
-					 * a killed server may still be writing
-					 * the file */
+	FILE_LOCK_WAIT_MS = 2000,	/* longest wait for a lock: if a server
+					 * was killed, its child may still be
+					 * writing the file */
 	FILE_LOCK_LOOK_MS = 10
 };
 
 /*
- * Acquire the lock of path.  Returns a descriptor for file_lock_release(), or
- * -1 with errno.  errno is EWOULDBLOCK if another process still holds the lock
- * after FILE_LOCK_WAIT_MS.
+ * Acquire the lock of the file at path.  Returns a descriptor for
+ * file_lock_release(), or -1 with errno.  errno is EWOULDBLOCK if another
+ * process still holds the lock after FILE_LOCK_WAIT_MS.
  */
 static inline int file_lock_acquire(const char *path);
 
-/* Release the lock of path and remove the lock file. */
+/* Release the lock of the file at path and remove the lock file. */
 static inline void file_lock_release(int fd, const char *path);
 
 /*
@@ -47,7 +47,7 @@ static inline int file_lock_hold(const char *path);
 /* implementation */
 
 /*
- * Try once to lock the file `name`, which is created if it does not exist.
+ * Try once to lock the file `name`.  Create the file if it does not exist.
  * Returns its descriptor, or -1 with errno.  errno is EAGAIN if another process
  * holds the lock, or if the file was removed in the meantime.
  */
@@ -93,7 +93,8 @@ file_lock_release(int fd, const char *path)
 	char *name;
 
 	if (asprintf(&name, "%s.lock", path) != -1) {
-		unlink(name);	/* remove it while we still hold the lock */
+		unlink(name);	/* remove the lock file while we still hold the
+				 * lock */
 		free(name);
 	}
 	close(fd);

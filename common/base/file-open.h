@@ -27,8 +27,8 @@
 enum { FILE_OPEN_POLL_MS = 20, FILE_OPEN_WARN_MS = 1000 };
 
 /*
- * Is path a named pipe?  The answer is false for a pipe that the shell created,
- * because its other end is already open.
+ * Is path a named pipe?  The result is false for a pipe that the shell created,
+ * because the other end of such a pipe is already open.
  */
 static inline bool
 file_open_is_fifo(const char *path)
@@ -40,7 +40,7 @@ file_open_is_fifo(const char *path)
 	    statfs(path, &fs) == 0 && fs.f_type != PIPEFS_MAGIC;
 }
 
-/* Is SIGINT or SIGTERM pending, which would end the process? */
+/* Is SIGINT or SIGTERM pending, and would it end the process? */
 static inline bool
 file_open_stopped(void)
 {
@@ -64,7 +64,7 @@ file_open_fail(int fd)
 
 /*
  * Wait for input on fd for at most FILE_OPEN_POLL_MS.  If fd is -1, only wait.
- * `ms` is the time that the caller has already waited.  When it is
+ * `ms` is the time that the caller has already waited.  If `ms` is
  * FILE_OPEN_WARN_MS, print `why` as the reason for the wait.  Returns true if
  * there is input.  Otherwise returns false with errno, which is 0 if the caller
  * should try again.
@@ -83,7 +83,9 @@ file_open_poll(const char *path, const char *why, int fd, int ms)
 	return n > 0;
 }
 
-/* Open path for reading.  Returns a descriptor, or -1 with errno. */
+/*
+ * Open the file at path for reading.  Returns a descriptor, or -1 with errno.
+ */
 static inline int
 file_open_read(const char *path)
 {
@@ -103,9 +105,9 @@ file_open_read(const char *path)
 }
 
 /*
- * Open path so that its content can be read twice and has a known length.  The
- * content of a pipe or of standard input ("-") is copied to memory first.
- * Returns a descriptor, or -1 with errno.
+ * Open the file at path so that its content can be read twice and has a known
+ * length.  The content of a pipe or of standard input ("-") is copied to memory
+ * first.  Returns a descriptor, or -1 with errno.
  */
 static inline int
 file_open_again(const char *path)
@@ -136,10 +138,10 @@ file_open_again(const char *path)
 }
 
 /*
- * Open path for writing; `flags` are additional flags of open(2).  A new file
- * gets the mode 0666 without the bits of the umask.  If path is a pipe without
- * a reader, wait for a reader if `waits` is set; otherwise fail with ENXIO.
- * Returns a descriptor, or -1 with errno.
+ * Open the file at path for writing; `flags` are additional flags of open(2).
+ * A new file gets the mode 0666 without the bits of the umask.  If path is a
+ * pipe without a reader and `waits` is true, wait for a reader.  If `waits` is
+ * false, fail with ENXIO.  Returns a descriptor, or -1 with errno.
  */
 static inline int
 file_open_write(const char *path, int flags, bool waits)
@@ -163,8 +165,9 @@ file_open_write(const char *path, int flags, bool waits)
 }
 
 /*
- * Open path as a stream for reading.  If `out` is set, open it for writing
- * instead, and truncate the file.  Returns NULL and sets errno on failure.
+ * Open the file at path as a stream for reading.  If `out` is true, truncate
+ * the file and open it for writing instead.  Returns NULL and sets errno on
+ * failure.
  */
 static inline FILE *
 file_open_stream(const char *path, bool out)

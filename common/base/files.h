@@ -1,5 +1,5 @@
 /*
- * files.h - refuse files of one tool that would destroy each other
+ * files.h - detect conflicts between the files of a tool
  *
  * Before a tool opens any file, it adds every file that the user named,
  * together with the option that named it.  If a file conflicts with a file that
@@ -10,8 +10,8 @@
  * 	innet-switch: -w x.pcap would overwrite the file that -r reads
  * 	innet-aom: -r and --sent both read standard input
  *
- * Two paths are the same file if they lead to the same inode.  A file that does
- * not exist yet is identified by its folder and name.  "-" is a standard
+ * Two paths name the same file if they lead to the same inode.  A file that
+ * does not exist yet is identified by its folder and name.  "-" is a standard
  * stream.  Two outputs may be the same device, such as /dev/null, but not the
  * same file or pipe.  The same path may be both an input and an output only if
  * it is not a regular file.
@@ -19,10 +19,10 @@
  * The output of --json is written to standard output, unless a capture or other
  * data is written there.
  *
- * A file that is first read and later written on purpose must be added once, as
- * an output.  The strings `option` and `path` are borrowed; files_done() frees
- * everything else.  These functions do not open files.  They do not notice if
- * another process changes the folders later.
+ * If a tool reads a file and later overwrites it on purpose, the tool must add
+ * the file only once, as an output.  The strings `option` and `path` are
+ * borrowed; files_done() frees everything else.  These functions do not open
+ * files.  They do not notice if another process changes the folders later.
  */
 #ifndef INNET_BASE_FILES_H
 #define INNET_BASE_FILES_H
@@ -41,17 +41,21 @@
 #include "common/base/message.h"
 
 struct files_one {
-	const char *option;	/* NULL for an argument without an option */
+	const char *option;	/* option that named the file; NULL if the file
+				 * is an argument without an option */
 	const char *path;	/* borrowed; "-" for a standard stream */
-	bool out;		/* the file is written and not read */
+	bool out;		/* the tool writes the file; if not set, it
+				 * reads the file */
 	bool known;		/* st and name are valid */
 	struct stat st;		/* status of the file or, if it does not exist,
 				 * of its folder */
-	char name[NAME_MAX + 1];	/* name of the file in this folder, or
-					 * "" if the file exists */
+	char name[NAME_MAX + 1];	/* if the file does not exist: its name
+					 * in the folder; otherwise "" */
 };
 
-/* The files of a tool.  It must be zeroed at first. */
+/*
+ * The files of a tool.  The caller must zero the struct before the first use.
+ */
 struct files {
 	struct files_one *one;
 	size_t n;
@@ -69,9 +73,10 @@ static inline void files_out(struct files *s, const char *option,
     const char *path);
 
 /*
- * Return the stream for the output of --json, and add it as one more output.
- * The stream is standard output or, if another output already uses standard
- * output, standard error.  Call it after files_out() for all other files.
+ * Return the stream for the output of --json, and add this stream as one more
+ * output.  The stream is standard output or, if another output already uses
+ * standard output, standard error.  Call files_json() after files_out() has
+ * been called for all other files.
  */
 static inline FILE *files_json(struct files *s);
 
@@ -100,7 +105,7 @@ files_find(struct files_one *f)
 	slash = strrchr(path, '/');
 	last = slash == NULL ? path : slash + 1;
 	if (*last == '\0' || strlen(last) >= sizeof(f->name))
-		return;		/* no file can be created there */
+		return;		/* no file can be created at this path */
 	memcpy(f->name, last, strlen(last) + 1);
 	*last = '\0';
 	f->known = stat(slash == NULL ? "." : path, &f->st) == 0;
@@ -138,7 +143,7 @@ files_clash(const struct files_one *a, const struct files_one *b)
 	return both_streams || (files_same(a, b) && S_ISFIFO(mode));
 }
 
-/* Return the name to use in messages about a and b, which are the same file. */
+/* Return the name for messages about a and b, which are the same file. */
 static inline const char *
 files_name(const struct files_one *a, const struct files_one *b)
 {

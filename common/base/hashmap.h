@@ -8,15 +8,14 @@
  *
  * The hash is multiply-shift: the upper bits of the product of the key and an
  * odd 128-bit multiplier.  An attacker who does not know the multiplier cannot
- * choose keys that collide.  So a map whose keys come from the network gets a
- * random multiplier from hashmap_seed().  Other maps use a constant multiplier
- * and have the same order in each run.
+ * choose keys that collide.  So if the keys of a map come from the network, the
+ * caller sets a random multiplier with hashmap_seed().  Other maps use a
+ * constant multiplier and have the same order in each run.
  *
  * No key is more than HASHMAP_PROBES cells after its home cell.  If a new key
- * would be farther away, the map grows or changes its multiplier.  The map
- * changes its multiplier at most once in n puts, where n is its number of
- * cells.  If the map can neither grow nor change its multiplier, the put is
- * refused.
+ * would be farther away, the map grows or changes its multiplier.  A map of n
+ * cells changes its multiplier at most once in n puts.  If the map can neither
+ * grow nor change its multiplier, the put is refused.
  */
 #ifndef INNET_BASE_HASHMAP_H
 #define INNET_BASE_HASHMAP_H
@@ -80,8 +79,8 @@ static inline void hashmap_remove(struct hashmap *m, uint64_t key);
 static inline void hashmap_free(struct hashmap *m);
 
 /*
- * Return how many bytes a map of `keys` keys takes, unless unusually many keys
- * collide.
+ * Return the number of bytes that a map of `keys` keys uses, unless an unusual
+ * number of keys collide.
  */
 static inline uint64_t hashmap_most_bytes(uint64_t keys);
 
@@ -96,8 +95,8 @@ hashmap_seed(struct hashmap *m, const struct hashmap_multiplier *multiplier)
 }
 
 /*
- * Return the multiplier to use after `multiplier`.  For {0} this is the
- * constant multiplier.
+ * Return the multiplier that replaces `multiplier` when too many keys collide.
+ * {0} is replaced by the constant multiplier.
  */
 static inline struct hashmap_multiplier
 hashmap_next_multiplier(const struct hashmap_multiplier *multiplier)
@@ -179,8 +178,8 @@ hashmap_refill(struct hashmap *m, const struct hashmap *old)
 
 /*
  * Move the keys to a table of `cells` cells, which must be a power of two.
- * Change the multiplier if `afresh` is set or if the keys do not fit.  Returns
- * false if there is no memory.
+ * Change the multiplier if `afresh` is true or if a key would be too far from
+ * its home cell.  Returns false if there is no memory.
  */
 static inline bool
 hashmap_resize(struct hashmap *m, size_t cells, bool afresh)
@@ -272,7 +271,7 @@ hashmap_remove(struct hashmap *m, uint64_t key)
 	    i = (i + 1) & m->mask) {
 		size_t home = hashmap_home(m, m->cell[i].key);
 
-		/* May the cell at i move into the hole? */
+		/* May the key in cell i move to the empty cell `hole`? */
 		if (((i - home) & m->mask) >= ((i - hole) & m->mask)) {
 			m->cell[hole] = m->cell[i];
 			hole = i;

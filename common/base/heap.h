@@ -1,11 +1,11 @@
 /*
  * heap.h - a heap of pairs (time, id); the earliest pair comes first
  *
- * Entries with equal times are in the order of their ids, so the high bits of
- * an id can order entries that have the same time.  Each node has four
- * children, so the tree is half as deep as a binary tree.  heap_new() places
- * the four children in one cache line.  The array belongs to the caller, but
- * only these functions may read and change it.  heap_new() and heap_free()
+ * Entries with equal times are in the order of their ids.  So a caller can use
+ * the high bits of an id to order entries that have the same time.  Each node
+ * has four children, so the tree is half as deep as a binary tree.  heap_new()
+ * places the four children in one cache line.  The array belongs to the caller,
+ * but only these functions may read and change it.  heap_new() and heap_free()
  * allocate and free it.
  */
 #ifndef INNET_BASE_HEAP_H
@@ -17,10 +17,11 @@
 
 enum { HEAP_LINE = 64, HEAP_SKIP = 3 };	/* number of bytes in a cache line;
 					 * number of unused entries before the
-					 * first entry */
+					 * first entry of a heap */
 
 struct heap {
-	unsigned __int128 key;	/* time in ns, with the id in the low 32 bits */
+	unsigned __int128 key;	/* the low 32 bits are the id, and the bits
+				 * above are the time in ns */
 };
 
 /* Return an entry with this time and id. */
@@ -121,7 +122,7 @@ heap_order(struct heap *h, size_t n)
 		heap_sink(h, n, i, h[i]);
 }
 
-/* Give a new time to the first entry. */
+/* Change the time of the first entry of a heap. */
 static inline void
 heap_again(struct heap *h, size_t n, uint64_t at_ns)
 {

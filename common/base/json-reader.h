@@ -1,9 +1,10 @@
 /*
  * json-reader.h - read JSON objects into structs, by tables of keys
  *
- * A section is a struct and a table of the keys that fill it.  Each key has a
- * type, limits, a default as a user would write it, and a description.
- * --list-keys prints this table, so its output is always up to date.
+ * A section is a struct and a table of keys.  Each key fills one field of the
+ * struct, and has a type, limits, a default as a user would write it, and a
+ * description.  --list-keys prints this table, so its output is always up to
+ * date.
  *
  * A value of the wrong type or outside its limits, an unknown key and a
  * repeated key are errors.  If there is an error, json_reader_object() returns
@@ -12,8 +13,8 @@
  * r->why is a single line.
  *
  * Times, rates and sizes are strings with units as in num.h.  A time must have
- * a unit.  Counts may be JSON numbers.  Lists are arrays of structs, which the
- * caller owns; json_reader_free() frees them.
+ * a unit.  Counts may be JSON numbers.  A list becomes an array of structs,
+ * which the caller owns and which json_reader_free() frees.
  */
 #ifndef INNET_BASE_JSON_READER_H
 #define INNET_BASE_JSON_READER_H
@@ -83,7 +84,7 @@ struct json_reader_key {
 				 * means zero */
 	uint64_t lo, hi;	/* limits of an integer; if hi is 0, the upper
 				 * limit is JSON_READER_TIME_MAX for a time and
-				 * INT64_MAX for other types */
+				 * INT64_MAX for the other types */
 	/*
 	 * A NULL-terminated list.  For a JSON_READER_WORD it contains the valid
 	 * values.  For other types it contains words that stand for the numbers
@@ -94,12 +95,13 @@ struct json_reader_key {
 						 * section that describes its
 						 * items */
 	bool needed;		/* the key must be given */
-	const char *help;	/* in lower case, without a full stop */
+	const char *help;	/* description of the key, in lower case and
+				 * without a full stop */
 };
 
 struct json_reader_section {
-	const struct json_reader_key *key;	/* array of keys; the last one
-						 * has a NULL name */
+	const struct json_reader_key *key;	/* array of keys; the name of
+						 * the last one is NULL */
 	size_t bytes;		/* size of the struct */
 };
 
@@ -107,19 +109,20 @@ struct json_reader {
 	char path[256];		/* path of the value that is being read, such as
 				 * "links[2].rate" */
 	size_t at;		/* length of path */
-	char why[512];		/* error message, after an error */
+	char why[512];		/* error message; valid after a function has
+				 * failed */
 };
 
 /*
- * Read and parse the file at path ("-": standard input).  Returns its root,
- * which the caller must free.  On failure returns NULL; r->why then names the
- * file.
+ * Read and parse the file at path ("-" is standard input).  Returns the root of
+ * the document, which the caller must free.  On failure returns NULL; r->why
+ * then names the file.
  */
 static inline cJSON *json_reader_load(struct json_reader *r, const char *path);
 
 /*
- * Parse the len bytes at `text`, which must be followed by a 0.  Returns the
- * root, or NULL with r->why.
+ * Parse the len bytes at `text`, after which there must be a byte 0.  Returns
+ * the root, or NULL with r->why.
  */
 static inline cJSON *json_reader_parse(struct json_reader *r, const char *text,
     size_t len);
@@ -142,12 +145,12 @@ static inline void json_reader_preset(const struct json_reader_section *s,
 static inline bool json_reader_value(struct json_reader *r,
     const struct json_reader_key *k, const cJSON *v, void *p);
 
-/* Free the lists in the struct at `of`. */
+/* Free the lists in the struct at `of`, which the section describes. */
 static inline void json_reader_free(const struct json_reader_section *s,
     void *of);
 
 /*
- * Append `key` or, if it is NULL, the index i to the path that messages
+ * Append `key` or, if `key` is NULL, the index i to the path that messages
  * contain.  Returns the previous length of the path, for json_reader_up().
  */
 static inline size_t json_reader_down(struct json_reader *r, const char *key,
@@ -158,7 +161,7 @@ static inline void json_reader_up(struct json_reader *r, size_t at);
 
 /*
  * Write the path and the reason to r->why.  Always returns false, so that the
- * caller can return the result.
+ * caller can return this result.
  */
 __attribute__((format(printf, 2, 3)))
 static inline bool json_reader_fail(struct json_reader *r, const char *fmt,
@@ -282,7 +285,10 @@ json_reader_words_of(const cJSON *v, char *room, size_t bytes)
 	return room;
 }
 
-/* Read an integer such as 8, "10k" or "1.5k". */
+/*
+ * Read an integer, which may be a number such as 8 or a string such as "10k" or
+ * "1.5k".
+ */
 static inline const char *
 json_reader_count(const char *s, uint64_t lo, uint64_t hi, uint64_t *to)
 {
@@ -505,8 +511,8 @@ json_reader_parse(struct json_reader *r, const char *text, size_t len)
 }
 
 /*
- * Read all of f and append a 0.  Returns the text, which the caller must free,
- * or NULL with errno.
+ * Read all of f and append a byte 0.  Returns the text, which the caller must
+ * free, or NULL with errno.
  */
 static inline char *
 json_reader_slurp(FILE *f, size_t *len)

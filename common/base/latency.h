@@ -1,10 +1,10 @@
 /*
- * latency.h - a histogram of durations with a fixed number of buckets, and its
- * percentiles
+ * latency.h - a histogram of durations that has a fixed number of buckets, and
+ * percentiles of the durations
  *
- * Each bucket covers an eighth of a power of two, so a percentile is right
- * within 12.5 %.  Unlike durations.h, this file allocates no memory, and its
- * percentiles are those of all durations, not only of the last ones.
+ * Each bucket covers an eighth of a power of two, so the error of a percentile
+ * is at most 12.5 %.  Unlike durations.h, this file allocates no memory, and
+ * its percentiles are those of all durations, not only of the last ones.
  */
 #ifndef INNET_BASE_LATENCY_H
 #define INNET_BASE_LATENCY_H
@@ -14,8 +14,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { LATENCY_BUCKETS = 8 * 40 };	/* for durations up to 2^42 ns, which is
-					 * 73 minutes */
+enum { LATENCY_BUCKETS = 8 * 40 };	/* enough for durations up to 2^42 ns,
+					 * which is 73 minutes */
 
 struct latency {
 	uint64_t count, sum_ns, most_ns;

@@ -1,12 +1,12 @@
 /*
  * launcher.h - read the rank and the number of ranks from a job launcher
  *
- * mpirun and srun pass these numbers in the environment.  If several launchers
- * are nested, the variables of the innermost one are used, because in a batch
- * job of Slurm every process has a SLURM_PROCID, even if mpirun started it.  In
- * a job array other variables give the number of the task in the array.  These
- * functions are for tools only, because they exit with status 2 if there is no
- * launcher.
+ * mpirun and srun pass these numbers in environment variables.  If several
+ * launchers are nested, the variables of the innermost one are used, because in
+ * a batch job of Slurm every process has a SLURM_PROCID, even if mpirun started
+ * it.  In a job array, other variables contain the number of the task in the
+ * array.  These functions are for tools only, because they exit with status 2
+ * if there is no launcher.
  */
 #ifndef INNET_BASE_LAUNCHER_H
 #define INNET_BASE_LAUNCHER_H
@@ -72,7 +72,10 @@ launcher_size(const char *option, uint64_t max)
 	    1, max);
 }
 
-/* Return one of the numbers that Slurm passes to a task of a job array. */
+/*
+ * Return one of the numbers that Slurm passes to a task of a job array in
+ * environment variables.
+ */
 static inline uint64_t
 launcher_slurm(const char *option, const char *name)
 {
@@ -82,8 +85,8 @@ launcher_slurm(const char *option, const char *name)
 /*
  * Store in *at the position of this task in its job array, counted from 0, and
  * in *of the number of tasks in the array.  With --array=3-9:2, task 7 has
- * position 2 of 4.  The indices must have a constant step, because otherwise
- * the variables do not determine the position.
+ * position 2 of 4.  The difference between successive indices must be constant,
+ * because otherwise the position cannot be computed from the variables.
  */
 static inline void
 launcher_array(const char *option, uint64_t *at, uint64_t *of)

@@ -2,10 +2,10 @@
  * logexp.h - natural logarithm and exponential, the same on every machine
  *
  * The functions use plain IEEE double arithmetic in a fixed order, without
- * libm.  So the results are the same bits with every compiler and at every
- * optimisation level.  log() and exp() of libm do not guarantee this.  The file
- * must be built with -ffp-contract=off.  The error of logexp_log() and
- * logexp_exp() is at most 3 units in the last place.
+ * libm.  So the results have the same bits with every compiler and at every
+ * optimisation level.  The log() and exp() functions of libm do not guarantee
+ * this.  The file must be built with -ffp-contract=off.  The error of
+ * logexp_log() and logexp_exp() is at most 3 units in the last place.
  */
 #ifndef INNET_BASE_LOGEXP_H
 #define INNET_BASE_LOGEXP_H
@@ -43,8 +43,8 @@ logexp_log(double x)
 	int k;
 
 	memcpy(&bits, &x, sizeof(bits));
-	bits -= half;		/* this avoids a branch, which would be
-				 * unpredictable */
+	bits -= half;		/* computed without a branch, because the branch
+				 * would be unpredictable */
 	k = (int)((int64_t)bits >> 52);
 	bits = (bits & 0xfffffffffffff) + half;
 	memcpy(&m, &bits, sizeof(m));

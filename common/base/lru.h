@@ -1,9 +1,9 @@
 /*
  * lru.h - a table with 64-bit keys that keeps the most recently used rows
  *
- * The table has at most `most` rows.  When the table is full, a new key gets
- * the row that has not been used for the longest time.  The time that an
- * operation takes does not depend on the number of rows.
+ * The table has at most `most` rows.  When the table is full, a new key
+ * replaces the key that has not been used for the longest time.  Every
+ * operation takes the same time, whatever the number of rows is.
  *
  * The caller defines the content of a row.  A row is zeroed when it is added,
  * and it may move in memory when another row is added.  Row numbers begin at 1
@@ -22,13 +22,15 @@
 
 struct lru_node {
 	uint64_t key;
-	uint32_t older, newer;	/* row numbers; 0 at the ends of the list.
-				 * `newer` also links the free rows */
+	uint32_t older, newer;	/* numbers of the neighbouring rows in the list;
+				 * 0 at the ends of the list; `newer` also links
+				 * the free rows */
 };
 
 struct lru {
 	struct hashmap index;		/* map from key to row number */
-	struct lru_node *node;		/* node[0] is both ends of the list */
+	struct lru_node *node;		/* owned; by row number; node[0] is both
+					 * ends of the list */
 	uint8_t *row;			/* the rows, row_bytes bytes each; row 0
 					 * is not used */
 	size_t row_bytes;
@@ -74,7 +76,7 @@ static inline uint32_t lru_oldest(const struct lru *r);
 /* Remove row `at`.  Its content stays valid until another row is added. */
 static inline void lru_remove(struct lru *r, uint32_t at);
 
-/* Return how many bytes a full table takes. */
+/* Return the number of bytes that a full table uses. */
 static inline uint64_t lru_most_bytes(uint32_t most, size_t row_bytes);
 
 /* implementation */

@@ -4,9 +4,9 @@
  * err(), errx(), verrx(), warn(), warnx() and vwarnx() work like the functions
  * of err(3), but make control characters in the text visible.  Messages can
  * contain file names, options and words that come from the user, from a file or
- * from the network.  Because control characters are made visible, such text can
- * neither change the state of a terminal nor look like a second line of a log.
- * The formats that callers pass must not contain control characters.
+ * from the network.  If control characters are visible, such text cannot change
+ * the state of a terminal and cannot look like a second line of a log.  The
+ * formats that callers pass must not contain control characters.
  *
  * Code that prints such text in other output uses message_put().
  */
@@ -102,7 +102,7 @@ message_print(int why, const char *fmt, va_list ap)
 	funlockfile(stderr);
 }
 
-/* Print a message and exit with a status. */
+/* Print a message and exit with status `status`. */
 static inline void __attribute__((noreturn, format(printf, 2, 0)))
 message_verrx(int status, const char *fmt, va_list ap)
 {
@@ -130,7 +130,7 @@ message_err(int status, const char *fmt, ...)
 	exit(status);
 }
 
-/* Print a message and exit with a status. */
+/* Print a message and exit with status `status`. */
 static inline void __attribute__((noreturn, cold, format(printf, 2, 3)))
 message_errx(int status, const char *fmt, ...)
 {

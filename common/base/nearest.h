@@ -3,8 +3,8 @@
  *
  * Error messages contain the nearest word: "unknown option '--slot'; the
  * nearest is '--slots'".  A caller begins with a zeroed struct nearest, offers
- * it every valid word, and then gets the result.  Words are borrowed and must
- * outlive the struct.  The functions have no side effects.
+ * every valid word to it, and then asks for the result.  Words are borrowed and
+ * must outlive the struct.  The functions have no side effects.
  */
 #ifndef INNET_BASE_NEAREST_H
 #define INNET_BASE_NEAREST_H
@@ -67,9 +67,9 @@ nearest_offer(struct nearest *n, const char *typed, const char *word)
 }
 
 /*
- * Return the nearest word if it is probably the one that the user meant, or
- * NULL.  The word is probable if at most about a third of its characters
- * differ.
+ * Return the nearest word if the user probably meant that word, otherwise NULL.
+ * The function assumes that the user meant the word if at most about a third of
+ * its characters differ.
  */
 static inline const char *
 nearest_likely(const struct nearest *n, const char *typed)

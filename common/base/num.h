@@ -3,8 +3,9 @@
  *
  * Every function reads the whole string.  On success it stores the value in
  * *out and returns NULL.  On failure it does not change *out and returns an
- * error text that can be printed after "invalid rate '10x': ".  Decimal
- * fractions are exact to the last unit and round half up: "1.5us" is 1500 ns.
+ * error text that can be printed after a text such as "invalid rate '10x': ".
+ * If the result is an integer, decimal fractions are converted exactly ("1.5us"
+ * is 1500 ns) and rounded half up.
  */
 #ifndef INNET_BASE_NUM_H
 #define INNET_BASE_NUM_H
@@ -20,8 +21,8 @@
 
 struct num_unit {
 	const char *name;
-	uint64_t times;		/* number of units of the result in one such
-				 * unit */
+	uint64_t times;		/* number of units of the result in one of these
+				 * units */
 };
 
 /*
@@ -63,13 +64,13 @@ static inline const char *num_time(const char *s, uint64_t lo, uint64_t hi,
 
 /*
  * Read a point in time.  It is either a time since the epoch, in nanoseconds or
- * with a unit, or a time after the first packet, such as "+2s".  *relative is
- * set to whether it is the latter.
+ * with a unit, or a time after the first packet, such as "+2s".  Sets *relative
+ * to whether it is a time after the first packet.
  */
 static inline const char *num_instant(const char *s, uint64_t *out,
     bool *relative);
 
-/* Read a real number in [lo, hi].  NaN is an error. */
+/* Read a real number in [lo, hi].  NaN is not accepted. */
 static inline const char *num_real(const char *s, double lo, double hi,
     double *out);
 
@@ -78,7 +79,7 @@ static inline const char *num_share(const char *s, double *out);
 
 /*
  * Read a decimal number and a unit from the table `units`.  If `tail` is not
- * NULL, this text may follow the unit.  The value, which is in units of the
+ * NULL, the text `tail` may follow the unit.  The value, in units of the
  * result, must be in [lo, hi].
  */
 static inline const char *num_scaled(const char *s,
@@ -90,8 +91,8 @@ static inline const char *num_scaled(const char *s,
 static const char num_unknown_unit[] = "unknown unit";
 
 /*
- * Return the error `why`.  If the error is an unknown unit, return the text
- * `units` instead.
+ * Return the error text `why`.  If the error is an unknown unit, return the
+ * text `units` instead, which lists the units.
  */
 static inline const char *
 num_name_units(const char *why, const char *units)
@@ -229,7 +230,7 @@ num_real(const char *s, double lo, double hi, double *out)
 	double v;
 
 	if (!decimal_read(s, &v)) {
-		/* strtod() would accept "nan" and "0x1" */
+		/* reject "nan" and "0x1", which strtod() accepts */
 		if (strspn(s, "+-.0123456789eE") != strlen(s))
 			return "not a number";
 		v = strtod(s, &end);

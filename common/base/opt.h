@@ -21,8 +21,8 @@
 #include "common/base/message.h"
 #include "common/base/nearest.h"
 
-enum { OPT_LONG = 256, OPT_MAX = 96 };	/* codes of options without a letter
-					 * start at OPT_LONG */
+enum { OPT_LONG = 256, OPT_MAX = 96 };	/* first code of the options without a
+					 * letter; maximum number of options */
 enum { OPT_INDENT = 31, OPT_WIDTH = 80 };	/* column where the help texts
 						 * begin; maximum width of a
 						 * line */
@@ -33,8 +33,9 @@ struct opt {
 	const char *name;	/* long name */
 	const char *arg;	/* metavariable; NULL for an option without a
 				 * value */
-	const char *help; /* in lower case, without a full stop; NULL for an old
-			     name that is accepted but not listed */
+	const char *help; /* help text, in lower case and without a full stop;
+			   * NULL for an old name that is accepted but not
+			   * listed */
 };
 
 struct opt_tool {
@@ -42,7 +43,8 @@ struct opt_tool {
 	const char *version;	/* PACKAGE_VERSION */
 	const char *usage;	/* synopsis that follows the name */
 	const char *about;	/* description in one or more sentences */
-	const struct opt *opts;	/* rows; the last row has a NULL name */
+	const struct opt *opts;	/* the options; the name of the last row is
+				 * NULL */
 };
 
 /* The last two rows of every table, before its empty row. */
@@ -52,16 +54,16 @@ struct opt_tool {
 
 /*
  * Return the code of the next option.  The argument of the option is in
- * `optarg`.  Returns -1 at the first word that is not an option, so that a
- * command to run keeps its own options.
+ * `optarg`.  Returns -1 at the first word that is not an option.  So if this
+ * word is a command to run, the options of the command are not parsed.
  */
 static inline int opt_next(const struct opt_tool *tool, int argc,
     char *argv[]);
 
 /*
- * Work like opt_next() for a tool that also takes one word before, between or
- * after its options.  The word is stored in *word, which the caller must set to
- * NULL at first.
+ * Work like opt_next() for a tool that also accepts one word before, between or
+ * after its options.  Stores the word in *word, which the caller must set to
+ * NULL before the first call.
  */
 static inline int opt_next_word(const struct opt_tool *tool, int argc,
     char *argv[], const char **word);
@@ -101,7 +103,8 @@ static inline void opt_rows(FILE *f, const struct opt *tab);
 
 /*
  * May a line of a help text be broken at text[n]?  A line must not begin with a
- * dash, because completion and the tests would read it as an option.
+ * dash, because shell completion and the tests would read the line as an
+ * option.
  */
 static inline bool
 opt_may_break(const char *text, size_t n)
@@ -242,7 +245,10 @@ opt_prepare(void)
 	const struct sigaction sa = { .sa_handler = opt_on_file_limit,
 	    .sa_flags = SA_RESTART };
 
-	/* Keep lines whole if several tools write to one terminal. */
+	/*
+	 * If several tools write to one terminal, each line must be written at
+	 * once.
+	 */
 	setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
 	sigaction(SIGXFSZ, &sa, NULL);
 }
@@ -257,8 +263,8 @@ opt_next(const struct opt_tool *tool, int argc, char *argv[])
 
 	if (optind == 1)
 		opt_prepare();
-	if (slash != NULL)	/* getopt_long() prints argv[0] without
-				 * change */
+	if (slash != NULL)	/* getopt_long() prints argv[0] and does not
+				 * make control characters visible */
 		argv[0] = slash + 1;
 	*p++ = '+';
 	for (n = 0; tool->opts[n].name != NULL; n++) {

@@ -2,12 +2,12 @@
  * pages.h - allocate zeroed memory for large tables that are read at random
  *
  * The memory begins on a cache line.  If its size is 2 MiB or more, it begins
- * at a multiple of 2 MiB and the kernel is asked to use huge pages, so that one
- * TLB entry covers 512 pages.  If the size is below 64 MiB, pages_new() writes
- * all of the memory, so that its first use causes no page faults.  Larger
- * memory is zeroed by the kernel, each page at its first use, because zeroing
- * all pages at once would take seconds.  The caller frees the memory with
- * free().
+ * at a multiple of 2 MiB, and pages_new() asks the kernel to use huge pages, so
+ * that one TLB entry covers 512 pages.  If the size is below 64 MiB,
+ * pages_new() writes all of the memory, so that its first use causes no page
+ * faults.  If the memory is larger, the kernel zeroes each page at its first
+ * use, because zeroing all pages at once would take seconds.  The caller frees
+ * the memory with free().
  */
 #ifndef INNET_BASE_PAGES_H
 #define INNET_BASE_PAGES_H
@@ -23,7 +23,7 @@
 #define PAGES_LATER ((size_t)64 << 20)
 
 /*
- * Allocate `bytes` bytes and do not write to them.  Returns NULL if there is no
+ * Allocate `bytes` bytes without writing to them.  Returns NULL if there is no
  * memory.
  */
 static inline void *

@@ -1,8 +1,9 @@
 /*
  * powers.h - calculate logexp_pow() of many numbers at once
  *
- * With AVX2 powers() computes four powers at a time.  The operations and their
- * order are the same as in logexp_pow(), so the results have the same bits.
+ * If the processor has AVX2, powers() computes four powers at a time.  The
+ * operations and their order are the same as in logexp_pow(), so the results
+ * have the same bits.
  */
 #ifndef INNET_BASE_POWERS_H
 #define INNET_BASE_POWERS_H

@@ -1,5 +1,6 @@
 /*
- * progress.h - a line on the terminal that is overwritten again and again
+ * progress.h - print a progress line, which overwrites the previous progress
+ * line on the terminal
  *
  * Standard error is line-buffered (opt.h), so that lines of several tools on
  * one terminal are not mixed.  A progress line does not end with a line feed,
@@ -12,8 +13,8 @@
 #include <stdio.h>
 
 /*
- * End a line that began with \r: erase what remains of a longer previous line,
- * and flush standard error.
+ * End a line that began with \r.  Erase the rest of the previous line, which
+ * may have been longer, and flush standard error.
  */
 static inline void
 progress_end(void)

@@ -1,10 +1,11 @@
 /*
- * rng.h - random numbers, the same bits as those of numpy's PCG64
+ * rng.h - random numbers that are equal, bit for bit, to those of numpy's PCG64
  *
- * rng_seed(s) gives the stream of numpy's Generator(PCG64(s)).  This is a
- * 128-bit linear congruential generator with the XSL-RR output function
- * (O'Neill, PCG, 2014), seeded through numpy's SeedSequence.  Every machine
- * gives the same numbers.  Distributions that need a logarithm are in draw.h.
+ * After rng_seed(s), the functions return the stream of numpy's
+ * Generator(PCG64(s)).  The generator is a 128-bit linear congruential
+ * generator with the XSL-RR output function (O'Neill, PCG, 2014), and its seed
+ * is made by numpy's SeedSequence.  The numbers are the same on every machine.
+ * Distributions that need a logarithm are in draw.h.
  */
 #ifndef INNET_BASE_RNG_H
 #define INNET_BASE_RNG_H
@@ -30,7 +31,7 @@ rng_u64(struct rng *r)
 	return x >> rot | x << (-rot & 63);
 }
 
-/* Return SeedSequence's hash of one word.  *mult changes with each word. */
+/* Return SeedSequence's hash of one word.  Each call changes *mult. */
 static inline uint32_t
 rng_hash(uint32_t v, uint32_t *mult)
 {

@@ -2,9 +2,9 @@
  * stats.h - small statistics: mean, spread, percentile, Jain's index
  *
  * The functions with parameters x and n read the n values at x and keep no
- * pointer to them; stats_percentile() also sorts the values.  A struct
- * stats_sum is for values that arrive one by one, if only their mean is needed.
- * A zeroed struct stats_sum is empty.
+ * pointer to them; stats_percentile() also sorts the values.  If values arrive
+ * one by one and only their mean is needed, use a struct stats_sum.  A zeroed
+ * struct stats_sum is empty.
  */
 #ifndef INNET_BASE_STATS_H
 #define INNET_BASE_STATS_H
@@ -16,7 +16,8 @@
 
 struct stats_sum {
 	uint64_t count;
-	uint64_t total;		/* sum of the values, in their unit */
+	uint64_t total;		/* sum of the values, in the unit of the
+				 * values */
 };
 
 /* Add a value to the sum. */
@@ -42,7 +43,7 @@ stats_sum_mean(const struct stats_sum *s)
 	return (s->total + s->count / 2) / s->count;
 }
 
-/* Order two doubles for qsort(). */
+/* Compare two doubles; this function is an argument of qsort(). */
 static inline int
 stats_compare(const void *a, const void *b)
 {
@@ -93,7 +94,10 @@ stats_ci95(const double *x, size_t n)
 
 	if (n < 2)
 		return 0;
-	/* Beyond the table, use a series in 1 / (degrees of freedom). */
+	/*
+	 * For more degrees of freedom than the table has, use a series in 1 /
+	 * (degrees of freedom).
+	 */
 	q = n - 2 < known ? t[n - 2] : 1.959964 + 2.372 / (double)(n - 1) +
 	    2.82 / ((double)(n - 1) * (double)(n - 1));
 	return q * stats_sd(x, n) / sqrt((double)n);
@@ -116,9 +120,9 @@ stats_percentile(double *x, size_t n, double p)
 }
 
 /*
- * Return Jain's fairness index (sum x)^2 / (n sum x^2).  It is 1 if all values
- * are equal, and 1/n if only one is not 0.  It is also 1 if there are no values
- * or if all are 0.
+ * Return Jain's fairness index (sum x)^2 / (n sum x^2).  The index is 1 if all
+ * values are equal, and 1/n if only one value is not 0.  It is also 1 if there
+ * are no values or if all values are 0.
  */
 static inline double
 stats_jain(const double *x, size_t n)

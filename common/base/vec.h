@@ -1,14 +1,15 @@
 /*
  * vec.h - add, copy, check and average float32 vectors in the format of packets
  *
- * Vectors are little-endian binary32 at any address, because a payload begins
- * directly after the headers.  n is a number of elements, not of bytes.
+ * A vector consists of little-endian binary32 numbers.  It may begin at any
+ * address, because a payload begins directly after the headers.  n is a number
+ * of elements, not of bytes.
  *
- * Every kernel exists in plain C, which is the reference, and for AVX2.  The
- * kernels for means also exist for AVX-512.  The form is chosen at run time
- * according to the features of the processor.  All forms give the same bits,
- * with one exception: the sum or mean of two NaNs is a NaN, but C lets the
- * compiler choose the payload of this NaN.
+ * Each function has a version in plain C, which is the reference, and a version
+ * for AVX2.  The functions for means also have a version for AVX-512.  The
+ * version is chosen at run time according to the features of the processor.
+ * All versions compute the same bits, with one exception: the sum or mean of
+ * two NaNs is a NaN, but C lets the compiler choose the payload of this NaN.
  */
 #ifndef INNET_BASE_VEC_H
 #define INNET_BASE_VEC_H
@@ -38,7 +39,7 @@ static inline void vec_set(uint8_t *p, size_t i, float f);
 /* Are all n elements finite? */
 static inline bool vec_finite(const uint8_t *p, size_t n);
 
-/* Add b to a, element by element, rounded to binary32. */
+/* Add b to a, element by element.  Each sum is rounded to binary32. */
 static inline void vec_add(uint8_t *a, const uint8_t *b, size_t n);
 
 /* Add b to a like vec_add().  Returns whether all elements of b were finite. */
@@ -112,8 +113,8 @@ vec_set(uint8_t *p, size_t i, float f)
 }
 
 /*
- * The functions whose names end in _from are the kernels of the same names in
- * plain C, for the elements from `from` to n - 1.
+ * The functions whose names end in _from are the versions in plain C.  They
+ * process the elements from `from` to n - 1.
  */
 static inline bool
 vec_finite_from(const uint8_t *p, size_t from, size_t n)
@@ -182,8 +183,9 @@ vec_add_avx2(uint8_t *a, const uint8_t *b, size_t n)
 }
 
 /*
- * Return, for each of the eight elements, the larger of the magnitude in m and
- * the magnitude of v.  Magnitudes are bits without the sign.
+ * Return, for each of eight elements, the larger of the magnitude in m and the
+ * magnitude of the element in v.  A magnitude consists of the bits of an
+ * element without its sign.
  */
 __attribute__((target("avx2"))) static inline __m256i
 vec_max_magnitudes(__m256i m, __m256 v)
@@ -226,7 +228,7 @@ vec_finite_avx2(const uint8_t *p, size_t n)
 		m[0] = vec_max_magnitudes(m[0], vec_load8(p + 4 * i));
 	if (n < 8)
 		return vec_finite_from(p, 0, n);
-	/* Check the last eight elements, some of which were already checked. */
+	/* Check the last eight elements.  Some of them were already checked. */
 	m[0] = vec_max_magnitudes(m[0], vec_load8(p + 4 * (n - 8)));
 	return vec_all_finite(m);
 }
@@ -360,8 +362,8 @@ vec_mean2_avx2(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n)
 /*
  * Does this processor have AVX-512, and can it use AVX-512 without lowering its
  * clock frequency?  The processors that lower it lack VBMI2.  Only vec_mean()
- * uses AVX-512, because the other kernels wait for memory and would gain
- * nothing.  Masks handle the elements that remain at the end.
+ * uses AVX-512.  The other functions wait for memory, so AVX-512 would not make
+ * them faster.  Masks handle the elements that remain at the end.
  */
 static inline bool
 vec_avx512(void)
