@@ -1,14 +1,14 @@
 /*
- * clusters.h - find the cluster of a bare packet from its source address, in a
- * table
+ * clusters.h - look up the cluster of a bare packet in a table of source
+ * addresses
  *
- * The packets of the paper (Olaf, section 4), which innet calls bare packets,
- * contain no ids.  The source address determines the cluster, and the
- * five-tuple determines the worker.  The table is a CSV file with lines of
- * prefix,cluster (10.0.1.0/24,1), with or without a heading.  The longest
- * prefix that contains an address determines its cluster.  A lookup needs one
- * probe for each prefix length in use, whatever the number of rows is.  The
- * table owns its memory; clusters_free() frees it.
+ * The packets of the Olaf paper (section 4) contain no ids.  innet calls these
+ * packets bare packets.  The source address of a bare packet determines its
+ * cluster, and the five-tuple determines its worker.  The table is a CSV file
+ * with lines of prefix,cluster (10.0.1.0/24,1), with or without a heading.  The
+ * longest prefix that contains an address determines its cluster.  A lookup
+ * needs one probe of a hash table for each prefix length in use, whatever the
+ * number of rows is.  The table owns its memory; clusters_free() frees it.
  */
 #ifndef INNET_CAPTURE_CLUSTERS_H
 #define INNET_CAPTURE_CLUSTERS_H
@@ -31,8 +31,9 @@
 #include "common/wire/frame.h"
 
 struct clusters_row {
-	uint8_t prefix[16];	/* bits after the prefix are 0; an IPv4 prefix
-				 * is in the first four bytes */
+	uint8_t prefix[16];	/* the address of the prefix; an IPv4 address is
+				 * in the first four bytes; the bits after the
+				 * prefix are 0 */
 	uint8_t bits;
 	bool v6;
 	uint16_t cluster;
@@ -49,7 +50,10 @@ struct clusters {
 
 #define CLUSTERS_HASH_START 0xcbf29ce484222325
 
-/* Read the table at path.  On failure print an error and exit with status 1. */
+/*
+ * Read the table from the file at path.  On failure print an error and exit
+ * with status 1.
+ */
 static inline struct clusters clusters_load_or_exit(const char *path);
 
 /*
@@ -61,7 +65,7 @@ static inline bool clusters_find(const struct clusters *c, const uint8_t *addr,
 
 /*
  * Return the worker id of a bare packet, which is a hash of its five-tuple.
- * The protocol is always UDP.
+ * The protocol in the five-tuple is always UDP.
  */
 static inline uint32_t clusters_worker(const struct frame_flow *f);
 
@@ -202,7 +206,9 @@ clusters_free(struct clusters *c)
 	hashmap_free(&c->index);
 }
 
-/* The state of libcsv's callbacks, which assemble one row at a time. */
+/*
+ * The state of the callbacks of libcsv, which put together one row at a time.
+ */
 struct clusters_reading {
 	struct clusters *to;
 	const char *path;
@@ -211,7 +217,7 @@ struct clusters_reading {
 	char field[2][64];
 };
 
-/* Handle a field; this is a callback of libcsv. */
+/* Handle a field of a row.  This function is a callback of libcsv. */
 static inline void
 clusters_on_field(void *s, size_t len, void *data)
 {
@@ -226,7 +232,7 @@ clusters_on_field(void *s, size_t len, void *data)
 	r->fields++;
 }
 
-/* Handle the end of a row; this is a callback of libcsv. */
+/* Handle the end of a row.  This function is a callback of libcsv. */
 static inline void
 clusters_on_row(int end, void *data)
 {

@@ -3,8 +3,8 @@
  *
  * libpcap expects that each PPP frame begins with an address byte and a control
  * byte, and that its protocol field has two bytes.  If a frame lacks some of
- * these bytes, as in captures of ns-3, they are added before the frame is
- * filtered.
+ * these bytes, as in captures of ns-3, this file adds the bytes before libpcap
+ * filters the frame.
  *
  * A filter owns its memory; filter_close() frees it.  A zeroed filter matches
  * every packet.
@@ -22,15 +22,16 @@
 
 #include "common/capture/pcapio.h"
 
-enum { FILTER_PPP_BYTES = 3 };	/* maximum number of bytes that a PPP frame may
-				 * lack */
+enum { FILTER_PPP_BYTES = 3 };	/* maximum number of these bytes that a PPP
+				 * frame may lack */
 
 struct filter {
 	struct bpf_program program;
-	uint8_t *ppp; /* owned; room for a PPP frame with the bytes that it
-		       * lacked, or NULL */
+	uint8_t *ppp; /* owned; room for a PPP frame and the bytes that it
+		       * lacks, or NULL */
 	bool on;
-	char why[PCAP_ERRBUF_SIZE];	/* error message about the expression */
+	char why[PCAP_ERRBUF_SIZE];	/* error message that says why the
+					 * expression is invalid */
 };
 
 /*
@@ -40,7 +41,10 @@ struct filter {
 static inline int
 filter_open(struct filter *f, int link, const char *text)
 {
-	/* Raw IP has one number in files and another in libpcap. */
+	/*
+	 * The link type of raw IP has one number in files and another number in
+	 * libpcap.
+	 */
 	pcap_t *dead = pcap_open_dead(link == 101 ? DLT_RAW : link,
 	    PCAPIO_FRAME_MAX_BYTES);
 	int rc;
@@ -70,8 +74,8 @@ filter_open(struct filter *f, int link, const char *text)
 }
 
 /*
- * Return the PPP frame p with the bytes that it lacks, and set *lacks to their
- * number.
+ * Return PPP frame p with the bytes that p lacks, and set *lacks to the number
+ * of these bytes.
  */
 static inline const uint8_t *
 filter_ppp(const struct filter *f, const struct pcapio_packet *p,
@@ -81,8 +85,8 @@ filter_ppp(const struct filter *f, const struct pcapio_packet *p,
 	const uint8_t first = p->caplen > 0 ? p->data[0] : 0xff;
 
 	/*
-	 * HDLC and Cisco frames lack nothing.  A protocol field of one byte is
-	 * an odd number.
+	 * HDLC and Cisco frames lack no bytes.  In other frames, the protocol
+	 * field has one byte if its first byte is odd.
 	 */
 	*lacks = first == 0xff || first == 0x0f || first == 0x8f ? 0 :
 	    2 + (first & 1);
@@ -93,7 +97,7 @@ filter_ppp(const struct filter *f, const struct pcapio_packet *p,
 	return f->ppp;
 }
 
-/* Does the packet match the filter? */
+/* Does the packet match the expression of the filter? */
 static inline bool
 filter_passes(const struct filter *f, const struct pcapio_packet *p)
 {

@@ -1,9 +1,10 @@
 /*
- * hints.h - describe the traffic of a capture in which nothing was recognised
+ * hints.h - describe the traffic of a capture that contains no packet of innet
  *
- * The first HINTS_PACKETS regular packets are counted by protocol, destination
- * port and DSCP.  There are HINTS_KINDS entries.  If there are more kinds of
- * packets, a new kind replaces the least frequent one.
+ * The first HINTS_PACKETS regular packets are counted by kind.  A kind is a
+ * combination of protocol, destination port and DSCP.  There is room for
+ * HINTS_KINDS kinds.  If there are more kinds, a new kind replaces the least
+ * frequent one.
  */
 #ifndef INNET_CAPTURE_HINTS_H
 #define INNET_CAPTURE_HINTS_H
@@ -21,8 +22,7 @@ enum { HINTS_KINDS = 16, HINTS_PRINTED = 3, HINTS_PACKETS = 100000 };
 
 struct hints_kind {
 	uint64_t packets;
-	uint16_t ethertype;	/* ethertype; the packet is not IP if `protocol`
-				 * is 0 */
+	uint16_t ethertype;	/* ethertype of the frame */
 	uint16_t port;		/* destination port of UDP and TCP */
 	uint8_t protocol, dscp;
 };

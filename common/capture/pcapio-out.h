@@ -6,8 +6,9 @@
  * writer owns its buffer and its file until it is closed, and must not be moved
  * in memory before that.  After pcapio_write_behind() a thread writes full
  * blocks while the caller fills the next block.  So on two processors the total
- * time is that of the slower of the two threads.  A timestamp after 2106 does
- * not fit into the format, so it counts as a failure to write.
+ * time is that of the slower thread.  A timestamp after the year 2106 does not
+ * fit into the format, so a packet with such a timestamp counts as a failure to
+ * write.
  *
  * All calls for a writer must come from one thread.  On failure the functions
  * return an error and set errno.  Only pcapio_create_or_exit() exits.
@@ -32,18 +33,17 @@
 
 /*
  * A thread that writes one block while the caller fills another.  Blocks are
- * allocated with malloc() and have the same size.  The thread does not block
- * SIGPIPE, which ends the process as usual; all other signals are handled by
- * the caller's thread.
+ * allocated with malloc() and have the same size.  SIGPIPE in this thread ends
+ * the process as usual.  The caller's thread handles all other signals.
  */
 struct write_behind {
 	int fd;			/* owned by the writer */
 	pthread_t thread;
 	pthread_mutex_t lock;	/* protects the fields below */
 	pthread_cond_t moved;	/* signalled when a field below has changed */
-	uint8_t *full;		/* the block that is being written, or NULL */
-	size_t have;		/* number of bytes in `full` */
-	uint8_t *spare;		/* an empty block, or NULL */
+	uint8_t *full;		/* the block that the thread writes, or NULL */
+	size_t have;		/* number of bytes in the block `full` */
+	uint8_t *spare;		/* an empty block for the caller, or NULL */
 	uint64_t bytes;		/* number of bytes written so far */
 	int failed;		/* errno of the write that failed, or 0 */
 	bool stop;
@@ -70,7 +70,9 @@ struct pcapio_out {
 					 * the caller writes */
 };
 
-/* Begin to write to path.  Returns 0, or -1 with errno. */
+/*
+ * Begin to write a capture to the file at path.  Returns 0, or -1 with errno.
+ */
 static inline int pcapio_create(struct pcapio_out *out, const char *path);
 
 /*
@@ -80,7 +82,7 @@ static inline int pcapio_create(struct pcapio_out *out, const char *path);
 static inline void pcapio_create_or_exit(struct pcapio_out *out,
     const char *path);
 
-/* Start a thread that writes the file, if there is more than one processor. */
+/* If there is more than one processor, start a thread that writes the file. */
 static inline void pcapio_write_behind(struct pcapio_out *out);
 
 /*
@@ -92,15 +94,16 @@ static inline void pcapio_write(struct pcapio_out *out, uint64_t stamp_ns,
     const void *data, uint32_t caplen, uint32_t len);
 
 /*
- * Return room for a frame of up to PCAPIO_FRAME_MAX_BYTES, which the caller
- * writes there.  pcapio_commit() then adds the frame.  Another call of
- * pcapio_room() discards it.
+ * Return a pointer to room for a frame of up to PCAPIO_FRAME_MAX_BYTES bytes.
+ * The caller writes the frame there and calls pcapio_commit(), which adds the
+ * packet.  If the caller calls pcapio_room() again instead, the frame is
+ * discarded.
  */
 static inline uint8_t *pcapio_room(struct pcapio_out *out);
 
 /*
- * Add a packet with the caplen bytes that the caller has written at
- * pcapio_room().  The frame had `len` bytes on the wire.
+ * Add a packet with the caplen bytes that the caller has written to the room
+ * from pcapio_room().  The frame had `len` bytes on the wire.
  */
 static inline void pcapio_commit(struct pcapio_out *out, uint64_t stamp_ns,
     uint32_t caplen, uint32_t len);
@@ -112,15 +115,15 @@ static inline void pcapio_commit(struct pcapio_out *out, uint64_t stamp_ns,
 static inline int pcapio_flush(struct pcapio_out *out);
 
 /*
- * Call pcapio_flush(), and print the first failure.  After a failure nothing
- * more is captured.  Returns true if the output is a pipe without a reader,
- * which means that the tool should end.
+ * Call pcapio_flush(), and print an error after the first failure.  After a
+ * failure no further packets are captured.  Returns true if the output is a
+ * pipe without a reader, which means that the tool should end.
  */
 static inline bool pcapio_flush_or_warn(struct pcapio_out *out);
 
 /*
- * Write what is in the buffer and close the file.  Returns 0, or -1 with errno
- * if any packet may be missing.
+ * Write the buffer to the file and close the file.  Returns 0, or -1 with errno
+ * if a packet may be missing from the file.
  */
 static inline int pcapio_close(struct pcapio_out *out);
 
@@ -134,8 +137,8 @@ static inline int pcapio_close_or_warn(struct pcapio_out *out);
 static inline void pcapio_put_header(struct pcapio_out *out);
 
 /*
- * Return the name of a path for messages: the path or, if it is "-", the
- * standard output (`writes` is set) or the standard input.
+ * Return the name of a path for messages.  For the path "-" this is "standard
+ * output" if `writes` is true and "standard input" if it is false.
  */
 static inline const char *pcapio_name(const char *path, bool writes);
 
@@ -162,7 +165,7 @@ write_behind_write(int fd, const uint8_t *p, size_t len, uint64_t *bytes)
 	return 0;
 }
 
-/* The function of the thread: write each block that the caller passes to it. */
+/* Run the thread: write each block that the caller passes to it. */
 static inline void *
 write_behind_run(void *arg)
 {
@@ -235,7 +238,7 @@ write_behind_start(int fd, uint64_t bytes, size_t size)
 	return NULL;
 }
 
-/* Wait until the thread has no block to write. */
+/* Wait until the thread has no block to write any longer. */
 static inline void
 write_behind_wait(struct write_behind *b)
 {
@@ -246,8 +249,8 @@ write_behind_wait(struct write_behind *b)
 }
 
 /*
- * Pass a block with `have` bytes to the thread.  Returns an empty block in
- * exchange.
+ * Pass a block with `have` bytes to the thread.  Returns an empty block for the
+ * caller.
  */
 static inline uint8_t *
 write_behind_give(struct write_behind *b, uint8_t *block, size_t have)
@@ -308,7 +311,7 @@ pcapio_flush(struct pcapio_out *out)
 	return out->failed == 0 ? 0 : -1;
 }
 
-/* Exchange the full block for an empty one. */
+/* Pass the full block to the thread and get an empty block. */
 static inline void
 pcapio_next_block(struct pcapio_out *out)
 {
@@ -411,7 +414,8 @@ pcapio_write(struct pcapio_out *out, uint64_t stamp_ns, const void *data,
 
 	if (caplen > PCAPIO_FRAME_MAX_BYTES)
 		caplen = PCAPIO_FRAME_MAX_BYTES;
-	if (caplen > 0)		/* if caplen is 0, data may be NULL */
+	if (caplen > 0)		/* memcpy() must not get NULL, but `data` may be
+				 * NULL if caplen is 0 */
 		memcpy(to, data, caplen);
 	pcapio_commit(out, stamp_ns, caplen, len);
 }
@@ -424,8 +428,8 @@ pcapio_close(struct pcapio_out *out)
 		write_behind_stop(out->behind);
 	out->behind = NULL;
 	/*
-	 * Some file systems report errors only at this close().  The standard
-	 * output stays open.
+	 * Some file systems report an error of a write only when the file is
+	 * closed.  Standard output stays open.
 	 */
 	if (out->failed == 0 && close(out->fd == STDOUT_FILENO ?
 	    dup(out->fd) : out->fd) == -1)

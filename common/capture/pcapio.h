@@ -7,17 +7,18 @@
  * supports, such as pcapng.  The path "-" is the standard input.
  *
  * A file is rejected if frame-link.h does not support its link type.
- * Timestamps must be from 1970 to 2262.  A record with another timestamp, or
- * whose fraction is one second or more, counts as damaged.  A timestamp that is
- * PCAPIO_LEAP_S seconds or more after the previous one is accepted and counted
- * in `leaps`.  If a capture of the loopback contains two copies of a packet,
- * the first is skipped and counted in `copies`.
+ * Timestamps must be in the years 1970 to 2262.  A record counts as damaged if
+ * its timestamp is not in this range, or if the fraction in the timestamp is
+ * one second or more.  A timestamp that is PCAPIO_LEAP_S seconds or more after
+ * the previous one is accepted and counted in `leaps`.  If a capture of the
+ * loopback interface contains two copies of a packet, the first copy is skipped
+ * and counted in `copies`.
  *
  * After pcapio_read_ahead() a thread reads blocks ahead of the caller.  If the
- * thread is still reading the next block, the caller reads the block after it
- * instead of waiting.  So on two processors a pass takes half of the total time
- * for reading and processing.  Before each block there is room for the rest of
- * the previous block, so only this rest is copied.
+ * thread is still reading the next block, the caller does not wait but reads
+ * the block after the next.  So on two processors, reading and processing a
+ * file takes half of the time that it takes on one.  Before each block there is
+ * room for the rest of the previous block, so only this rest has to be copied.
  *
  * A reader owns its buffer and its file until it is closed, and must not be
  * moved in memory before that.  All calls for a reader must come from one
@@ -52,19 +53,22 @@ enum {
 	READ_AHEAD_BLOCKS = 4,
 	READ_AHEAD_BLOCK_BYTES = 1024 * 1024,
 	READ_AHEAD_BEFORE_BYTES = 260 * 1024	/* size of the room before each
-						 * block, which is enough for
-						 * one frame */
+						 * block, enough for one
+						 * frame */
 };
 
-/* Block k of the file is at index k % READ_AHEAD_BLOCKS. */
+/*
+ * Blocks that a thread reads ahead.  Block k of the file is at index k %
+ * READ_AHEAD_BLOCKS.
+ */
 struct read_ahead {
 	int fd;			/* a regular file, owned by the reader */
 	off_t base;		/* offset of block 0 */
 	pthread_t thread;
 	pthread_mutex_t lock;	/* protects the fields below */
-	pthread_cond_t moved;	/* a field below has changed */
-	uint64_t claimed;	/* number of blocks that were read or are being
-				 * read */
+	pthread_cond_t moved;	/* signalled when a field below has changed */
+	uint64_t claimed;	/* number of blocks that have been read or are
+				 * being read */
 	uint64_t next;		/* number of the block that the caller gets
 				 * next */
 	bool given;		/* the caller still uses block next - 1 */
@@ -89,35 +93,43 @@ struct pcapio_packet {
 struct pcapio_in {
 	const char *path;	/* borrowed, used in messages */
 	int fd;
-	int link;		/* link type as in the file */
-	bool swapped, nano;	/* byte order and precision of a classic file */
-	bool plain;		/* a classic file without copies of packets */
+	int link;		/* link type, as the number that the file
+				 * contains */
+	bool swapped, nano;	/* of a classic file: the byte order differs
+				 * from that of the host; timestamps are in
+				 * nanoseconds */
+	bool plain;		/* the file is a classic file that contains no
+				 * copies of packets */
 	bool interrupted;	/* a signal arrived during a read */
-	uint8_t *buf;		/* owned, unless it is a block of `ahead` */
-	size_t used, have;	/* number of bytes of `buf` that were returned;
-				 * number of bytes that were read into it */
-	struct read_ahead *ahead;	/* owned; NULL: there is no thread */
+	uint8_t *buf;		/* owned, unless it points to a block of
+				 * `ahead` */
+	size_t used, have;	/* number of bytes of `buf` that were returned
+				 * to the caller; number of bytes that were read
+				 * into `buf` */
+	struct read_ahead *ahead;	/* owned; NULL: no thread reads ahead */
 	bool ended;		/* `ahead` has no further blocks */
-	pcap_t *pcap;		/* NULL for a classic file */
+	pcap_t *pcap;		/* handle of libpcap; NULL for a classic file */
 	uint64_t packets;	/* number of packets read so far, including
 				 * copies */
 	uint64_t copies;	/* number of copies that were skipped */
-	uint64_t last_s;	/* the last timestamp, in whole seconds */
+	uint64_t last_s;	/* the last timestamp, in whole seconds since
+				 * the epoch */
 	uint64_t leaps;		/* number of timestamps that are a year or more
 				 * after the previous one */
-	uint64_t leap_at;	/* number of the packet with the first leap */
+	uint64_t leap_at;	/* number of the packet that has the first of
+				 * these timestamps */
 	char why[PCAP_ERRBUF_SIZE + 64];
 };
 
 /*
- * Begin to read path.  Returns 0, or -1 with in->why.  On failure `in` owns
- * nothing.
+ * Begin to read the capture at path.  Returns 0, or -1 with in->why.  On
+ * failure `in` owns nothing.
  */
 static inline int pcapio_open(struct pcapio_in *in, const char *path);
 
 /*
- * Begin to read the open descriptor fd, which `in` owns from now on.  Returns
- * 0, or -1 with in->why.
+ * Begin to read the capture from the open descriptor fd, which `in` owns from
+ * now on.  Returns 0, or -1 with in->why.
  */
 static inline int pcapio_open_fd(struct pcapio_in *in, int fd,
     const char *path);
@@ -129,10 +141,10 @@ static inline int pcapio_open_fd(struct pcapio_in *in, int fd,
 static inline void pcapio_open_or_exit(struct pcapio_in *in, const char *path);
 
 /*
- * Start a thread that reads the rest of the file, if this is faster.  It is
- * faster for a classic capture in a regular file that is larger than all blocks
- * together, on more than one processor.  Call this function before the first
- * pcapio_next().
+ * Start a thread that reads the rest of the file, if there is more than one
+ * processor and the file is a regular file in the classic format that is larger
+ * than all blocks together.  For other files a thread would not be faster.
+ * Call this function before the first pcapio_next().
  */
 static inline void pcapio_read_ahead(struct pcapio_in *in);
 
@@ -144,10 +156,11 @@ static inline void pcapio_read_ahead(struct pcapio_in *in);
 static inline int pcapio_next(struct pcapio_in *in, struct pcapio_packet *p);
 
 /*
- * Return a pointer to what are probably the `bytes` bytes at offset `at` in the
- * packet that is n packets after p, the last packet read.  This is correct if
- * all packets in between are as long as p.  Returns NULL if the bytes are not
- * in the buffer yet.  The bytes have not been checked.
+ * Guess where a later packet is in the buffer.  p is the last packet that was
+ * read, and the later packet is the n-th packet after p.  Return a pointer to
+ * the `bytes` bytes at offset `at` in the later packet, on the assumption that
+ * all packets between are as long as p.  Returns NULL if the bytes are not in
+ * the buffer yet.  The bytes have not been checked.
  */
 static inline const uint8_t *pcapio_peek(const struct pcapio_in *in,
     const struct pcapio_packet *p, size_t n, size_t at, size_t bytes);
@@ -156,16 +169,17 @@ static inline const uint8_t *pcapio_peek(const struct pcapio_in *in,
 static inline void pcapio_close_in(struct pcapio_in *in);
 
 /*
- * Print an error after pcapio_next() has returned -1.  Returns the exit status.
+ * Print the error in in->why, after pcapio_next() has returned -1.  Returns the
+ * exit status.
  */
 static inline int pcapio_warn_damage(const struct pcapio_in *in);
 
-/* Print warnings about leaps and copies, if there were any. */
+/* Print warnings if there were leaps or copies. */
 static inline void pcapio_warn_odd(const struct pcapio_in *in);
 
 /* implementation */
 
-/* Is there a free place for another block?  The caller must hold the lock. */
+/* Is there room for another block?  The caller must hold the lock. */
 static inline bool
 read_ahead_free(const struct read_ahead *a)
 {
@@ -173,9 +187,9 @@ read_ahead_free(const struct read_ahead *a)
 }
 
 /*
- * Claim the next block, which no thread is reading yet, and read it.  The
- * caller must hold the lock, which is released during the read.  Returns the
- * number of bytes, 0 at the end of the file, or -errno.
+ * Claim the next block that no thread has claimed, and read it.  The caller
+ * must hold the lock, which is released during the read.  Returns the number of
+ * bytes, 0 at the end of the file, or -errno.
  */
 static inline ssize_t
 read_ahead_read(struct read_ahead *a)
@@ -199,7 +213,7 @@ read_ahead_read(struct read_ahead *a)
 	return n;
 }
 
-/* The function of the thread: read blocks as long as there is room for them. */
+/* Run the thread: read blocks whenever there is room for one. */
 static inline void *
 read_ahead_run(void *arg)
 {
@@ -237,7 +251,8 @@ read_ahead_start(int fd)
 	pthread_cond_init(&a->moved, NULL);
 	for (size_t i = 0; i < READ_AHEAD_BLOCKS && a->room != NULL; i++)
 		a->block[i] = a->room + i * each + READ_AHEAD_BEFORE_BYTES;
-	sigfillset(&all);	/* the caller's thread handles signals */
+	sigfillset(&all);	/* signals are handled by the caller's thread,
+				 * so block them here */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	rc = a->room == NULL || a->base == -1 ? ENOMEM :
 	    pthread_create(&a->thread, NULL, read_ahead_run, a);
@@ -250,13 +265,13 @@ read_ahead_start(int fd)
 }
 
 /*
- * Get the next block.  The `left` bytes at `rest`, which are the rest of the
- * previous block, are copied to the room before the next block, and the
- * previous block is released.  *at is set to the start of these bytes.  Returns
- * the number of bytes at *at, which is `left` at the end of the file.  On
- * failure nothing changes, and the result is -1 with errno.  `left` must be at
- * most READ_AHEAD_BEFORE_BYTES.  This function must not be called again after
- * the end of the file.
+ * Get the next block.  The `left` bytes at `rest` are the rest of the previous
+ * block.  The function copies them to the room before the next block, sets *at
+ * to the start of the copy, and releases the previous block.  Returns the
+ * number of bytes at *at, which is `left` at the end of the file.  On failure
+ * nothing changes, and the result is -1 with errno.  `left` must be at most
+ * READ_AHEAD_BEFORE_BYTES.  This function must not be called again after the
+ * end of the file.
  */
 static inline ssize_t
 read_ahead_next(
@@ -372,9 +387,9 @@ pcapio_refill(struct pcapio_in *in, size_t need)
 }
 
 /*
- * Make sure that at least `need` unread bytes are in the buffer.  Returns 1, or
- * 0 if the file has fewer bytes or a signal arrives, or -1 with in->why if the
- * file cannot be read.
+ * Make sure that at least `need` unread bytes are in the buffer.  Returns 1 on
+ * success, 0 if the file has fewer bytes or a signal arrives, and -1 with
+ * in->why if the file cannot be read.
  */
 static inline int
 pcapio_more(struct pcapio_in *in, size_t need)
@@ -383,8 +398,8 @@ pcapio_more(struct pcapio_in *in, size_t need)
 }
 
 /*
- * Read bytes for libpcap: first those that the reader of classic files has
- * already read, then those in the file.
+ * Read bytes for libpcap.  First return the bytes that the reader of classic
+ * files has already read, then read the file.
  */
 static inline ssize_t
 pcapio_cookie_read(void *cookie, char *to, size_t n)
@@ -406,8 +421,8 @@ pcapio_cookie_read(void *cookie, char *to, size_t n)
 }
 
 /*
- * Return the number that libpcap uses for a link type of classic files.  Most
- * numbers are equal.
+ * Return the number that libpcap uses for a link type in classic files.  Most
+ * link types have the same number in both.
  */
 static inline int
 pcapio_dlt(int link)
@@ -557,8 +572,8 @@ pcapio_read_ahead(struct pcapio_in *in)
 	if (a == NULL)
 		return;
 	n = read_ahead_next(a, in->buf + in->used, in->have - in->used, &at);
-	if (n == -1) {		/* the error is reported by the next normal
-				 * read */
+	if (n == -1) {		/* do not report the error here; the next normal
+				 * read reports it */
 		read_ahead_stop(a);
 		return;
 	}
@@ -578,8 +593,8 @@ pcapio_too_long(struct pcapio_in *in, uint32_t caplen)
 }
 
 /*
- * Check a timestamp that leaps, decreases or is invalid.  Count leaps.  Returns
- * 0, or -1 with in->why if the timestamp is invalid.
+ * Check a timestamp that is far after or before the previous one, or invalid.
+ * Count leaps.  Returns 0, or -1 with in->why if the timestamp is invalid.
  */
 __attribute__((noinline, unused)) static int
 pcapio_odd_stamp(struct pcapio_in *in, uint64_t s, uint64_t frac,
@@ -623,8 +638,9 @@ pcapio_read_other(struct pcapio_in *in, struct pcapio_packet *p)
 		return pcapio_fail(in, "%s", pcap_geterr(in->pcap));
 	if (got != 1)
 		return 0;
-	if (h->caplen > PCAPIO_FRAME_MAX_BYTES)	/* frames of D-Bus and USB can
-						 * have up to 128 MB */
+	if (h->caplen > PCAPIO_FRAME_MAX_BYTES)	/* allow 128 MB, because frames
+						 * of D-Bus and USB can be that
+						 * long */
 		return pcapio_too_long(in, h->caplen);
 	if (pcapio_stamp(in, (uint64_t)h->ts.tv_sec, (uint64_t)h->ts.tv_usec,
 	    1000000000) == -1)

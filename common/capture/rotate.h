@@ -1,11 +1,11 @@
 /*
  * rotate.h - rotate the capture of a long-running program: start a new file
- *   when the old one has been moved away or is full
+ *   when the old file has been moved away or is full
  *
- * No packet that was written is lost.  If another file that is not empty
- * already has the name of the capture, it is not overwritten: the tool prints a
- * warning and the capture continues in the old file.  The same happens if the
- * new file cannot be created.
+ * No packet that was written is lost.  If another file already has the name of
+ * the capture and is not empty, it is not overwritten.  Instead, the tool
+ * prints a warning and the capture continues in the old file.  The same happens
+ * if the new file cannot be created.
  */
 #ifndef INNET_CAPTURE_ROTATE_H
 #define INNET_CAPTURE_ROTATE_H
@@ -27,8 +27,8 @@
 enum { ROTATE_KEEP_MAX = 1000, ROTATE_NAME_BYTES = 4096 };
 
 struct rotate {
-	uint64_t bytes;		/* size of a file at which a new file is
-				 * started; 0: never */
+	uint64_t bytes;		/* when the file reaches this size, a new file
+				 * is started; 0: never */
 	uint64_t keep;		/* number of old files to keep, from FILE.1 (the
 				 * newest) to FILE.N */
 };
@@ -65,7 +65,7 @@ rotate_is_possible(const struct pcapio_out *out)
 	    S_ISREG(was.st_mode);
 }
 
-/* Was the file of the capture moved away or deleted? */
+/* Has the file of the capture been moved away or deleted? */
 static inline bool
 rotate_was_moved(const struct pcapio_out *out)
 {
@@ -77,8 +77,8 @@ rotate_was_moved(const struct pcapio_out *out)
 }
 
 /*
- * If the old file no longer has its name, continue in a new file with this
- * name.
+ * If the file of the capture no longer has its name, continue the capture in a
+ * new file with this name.
  */
 static inline void
 rotate_reopen(struct pcapio_out *out)
@@ -94,7 +94,7 @@ rotate_reopen(struct pcapio_out *out)
 		warn("%s: cannot be opened again; the capture continues in the "
 		    "old file", out->path);
 	} else if (is.st_dev == was.st_dev && is.st_ino == was.st_ino) {
-		;			/* the file was not moved */
+		;			/* the file has not been moved away */
 	} else if (is.st_size > 0) {
 		warnx("%s: another file with %jd bytes now has this name; the "
 		    "capture continues in the old file",
@@ -134,8 +134,7 @@ rotate_if_full(struct pcapio_out *out, const struct rotate *r)
 		else if (rename(from, to) == 0 || (errno == ENOENT && i > 1))
 			continue;
 		warn("%s: cannot be renamed to %s", from, to);
-		out->bytes = 0;		/* do not try to rename again for each
-					 * packet */
+		out->bytes = 0;		/* do not try again at each packet */
 		return;
 	}
 	rotate_reopen(out);

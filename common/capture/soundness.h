@@ -2,12 +2,12 @@
  * soundness.h - recognise Olaf packets in frames, and check whether they are
  * valid
  *
- * All tools use this file to recognise Olaf packets in frames and to find out
- * why a packet is invalid.  This is necessary for the filter, for the age
- * analysis and for reports.  A UDP packet is an Olaf packet if it has a DSCP of
- * innet-wire(5).  If packets are bare, a UDP packet from an address in the
- * cluster table is an Olaf packet.  All other packets are regular traffic and
- * are not checked further.
+ * All tools use this file, so that the filter, the age analysis and the reports
+ * agree on which packets are Olaf packets and on why a packet is invalid.  A
+ * UDP packet is an Olaf packet if it has a DSCP that innet-wire(5) defines.  If
+ * packets are bare, a UDP packet is an Olaf packet if its source address is in
+ * the cluster table.  All other packets are regular traffic and are not checked
+ * further.
  */
 #ifndef INNET_CAPTURE_SOUNDNESS_H
 #define INNET_CAPTURE_SOUNDNESS_H
@@ -37,19 +37,20 @@ enum soundness {
 	SOUNDNESS_REPLAYED,
 	SOUNDNESS_VERDICTS,
 	SOUNDNESS_SEVERAL =
-	    UINT8_MAX /* not a verdict: the frame contains several packets, each
-		       * of which has its own verdict */
+	    UINT8_MAX /* not a verdict: the frame contains several packets, and
+		       * each of these packets gets its own verdict */
 };
 
 /*
  * Check the frame of caplen bytes at p, which had `len` bytes before truncation
  * and has the timestamp stamp_ns.  `bare` is the cluster table if packets are
- * bare, and NULL if they have innet's own format.  Packets in innet's own
- * format are recognised by their DSCP if `marked` is set; otherwise every UDP
- * packet counts as one.  *f and, if the packet is valid, *u are filled in.
- * Returns UPDATE_OK or a reason.  If the result is SOUNDNESS_SEVERAL, the
- * packets of *pieces must be checked with soundness_update().  If it is
- * SOUNDNESS_SNAPLEN, *u is filled in as by soundness_update().
+ * bare, and NULL if packets have innet's own format.  If `marked` is true,
+ * packets in innet's own format are recognised by their DSCP; otherwise every
+ * UDP packet counts as such a packet.  Fills in *f and, if the packet is valid,
+ * *u.  Returns UPDATE_OK or the reason why the packet is not valid.  If the
+ * result is SOUNDNESS_SEVERAL, the caller must check the packets of *pieces
+ * with soundness_update().  If the result is SOUNDNESS_SNAPLEN, *u is filled in
+ * as by soundness_update().
  */
 static inline unsigned soundness_frame(const struct clusters *bare, bool marked,
     int link, const uint8_t *p, uint32_t caplen, uint32_t len,
@@ -57,17 +58,18 @@ static inline unsigned soundness_frame(const struct clusters *bare, bool marked,
 
 /*
  * Check a packet of `len` bytes, of which `have` bytes are at p.  The last
- * `tail` bytes are a tag, which is not checked.  Returns UPDATE_OK or a reason.
- * If the result is SOUNDNESS_SNAPLEN and the header is present and valid, *u is
- * the update without its vector.  If the header is not valid, u->n is 0.
+ * `tail` bytes are a tag, which is not checked.  Returns UPDATE_OK or the
+ * reason why the packet is not valid.  If the result is SOUNDNESS_SNAPLEN and
+ * the header is present and valid, *u is the update without its vector.  If the
+ * result is SOUNDNESS_SNAPLEN and the header is not valid, u->n is 0.
  */
 static inline unsigned soundness_update(const uint8_t *p, uint32_t have,
     uint32_t len, uint32_t tail, struct update *u);
 
 /*
  * Check that the UDP datagram in the frame at p is complete and has correct
- * checksums.  `is` is the result of frame_parse().  Returns UPDATE_OK or a
- * reason.
+ * checksums.  `is` is the result of frame_parse().  Returns UPDATE_OK or the
+ * reason why the datagram is not valid.
  */
 static inline unsigned soundness_datagram(enum frame_is is, const uint8_t *p,
     const struct frame *f);
@@ -80,10 +82,10 @@ static inline unsigned soundness_summed(enum frame_is is, enum frame_sums sums,
     const uint8_t *p, const struct frame *f);
 
 /*
- * Read a packet in the paper's format (Olaf, section 4), which consists of a
- * big-endian reward and a gradient.  The caller derives `cluster` and `worker`
- * from the addresses.  The time of generation is stamp_ns, and the sequence
- * number is 0.
+ * Read a packet in the format of the Olaf paper (section 4), which consists of
+ * a big-endian reward and a gradient.  The caller derives `cluster` and
+ * `worker` from the addresses.  The update gets the time of generation stamp_ns
+ * and the sequence number 0.
  */
 static inline enum update_bad soundness_bare(const uint8_t *p, size_t bytes,
     uint16_t cluster, uint32_t worker, uint64_t stamp_ns, struct update *u);
@@ -130,8 +132,8 @@ soundness_bare(const uint8_t *p, size_t bytes, uint16_t cluster,
 
 /*
  * Read a bare packet like soundness_bare(), for callers that need only ages.
- * Any payload that is not empty is valid; u->vec and u->n are its bytes and
- * their number.
+ * Any payload that is not empty is valid.  u->vec points to the bytes of the
+ * payload, and u->n is the number of these bytes.
  */
 static inline unsigned
 soundness_payload(const uint8_t *p, size_t bytes, uint16_t cluster,
@@ -187,8 +189,8 @@ soundness_update(const uint8_t *p, uint32_t have, uint32_t len,
 }
 
 /*
- * Do the work of soundness_frame() for packets in innet's own format if the
- * frame is unusual.
+ * Do the work of soundness_frame() for an unusual frame whose packets have
+ * innet's own format.
  */
 __attribute__((noinline, unused)) static unsigned
 soundness_check_odd(enum frame_is is, const uint8_t *p, uint32_t caplen,

@@ -4,19 +4,20 @@
  * A capture can contain one frame for many datagrams.  This happens if the
  * network card of the sender divides the data into datagrams (UDP segmentation
  * offload), or if the receiver joins datagrams (GRO).  All datagrams of a frame
- * have the same length, except that the last may be shorter.  Such a frame can
- * be recognised in two ways: its UDP checksum is 0 or the sum of the pseudo
- * header alone, or the lengths in its headers are 0 or those of the first
- * datagram.  A frame with a correct checksum and correct lengths is never
- * examined.
+ * have the same length, except that the last datagram may be shorter.  A frame
+ * may contain several datagrams in two cases: if its UDP checksum is 0 or the
+ * sum of the pseudo header alone, or if the lengths in its headers are 0 or
+ * those of the first datagram.  A frame with a correct checksum and correct
+ * lengths is never split.
  *
  * The headers of innet (innet-wire(5)) determine the length of the first
- * datagram.  It follows from the number of elements of an update, from the
- * position of the next header that can follow the first one, or from the first
- * bytes of a DLP packet.  A length is accepted only if every resulting datagram
- * is valid and can follow the datagram before it.  For formats that do not
- * contain a length, split_unsized() only says whether a frame contains several
- * datagrams.  Bytes are borrowed.
+ * datagram.  The length follows from the number of elements of an update, from
+ * the position of the next header that can follow the first header, or from the
+ * first bytes of a DLP packet.  A length is accepted only if every resulting
+ * datagram is valid and can follow the datagram before it.  For formats that do
+ * not contain a length, split_unsized() only says whether a frame contains
+ * several datagrams.  The functions borrow the bytes of frames and copy none of
+ * them.
  */
 #ifndef INNET_CAPTURE_SPLIT_H
 #define INNET_CAPTURE_SPLIT_H
@@ -40,15 +41,16 @@ enum split_kind {
 
 /*
  * A function that returns the length of the datagram whose first `have` bytes
- * are at p.  If `have` is 0, it returns the length of the smallest datagram.
+ * are at p.  If `have` is 0, the function returns the length of the smallest
+ * datagram of the format.
  */
 typedef uint32_t split_bytes_fn(const uint8_t *p, size_t have);
 
 /* The format of the datagrams of a frame. */
 struct split_as {
 	enum split_kind kind;
-	split_bytes_fn *bytes;	/* SPLIT_SELF: returns the length of a
-				 * datagram */
+	split_bytes_fn *bytes;	/* SPLIT_SELF: function that returns the length
+				 * of a datagram */
 	uint32_t tail;		/* length of the tail (counter and tag) of each
 				 * update, or 0 */
 };
@@ -56,18 +58,18 @@ struct split_as {
 enum split_is {
 	SPLIT_ONE,		/* an ordinary frame */
 	SPLIT_SEVERAL,
-	SPLIT_CANNOT,		/* several datagrams whose lengths are
-				 * unknown */
-	SPLIT_UNSEEN		/* one or more datagrams, which is not known
-				 * because the capture is truncated or the
-				 * checksum is offloaded */
+	SPLIT_CANNOT,		/* the frame contains several datagrams whose
+				 * lengths are unknown */
+	SPLIT_UNSEEN		/* it is not known whether the frame contains
+				 * one or several datagrams, because the capture
+				 * is truncated or the checksum is offloaded */
 };
 
 /* The remaining datagrams of a frame. */
 struct split {
 	const uint8_t *p;
-	uint32_t have, left;	/* number of bytes at p; number of bytes that
-				 * they had on the wire */
+	uint32_t have, left;	/* number of bytes at p; number of these bytes
+				 * on the wire, before truncation */
 	uint32_t each;		/* length of each datagram except the last */
 	uint32_t tail;		/* as in struct split_as */
 	uint32_t count;		/* number of datagrams in the frame */
@@ -81,39 +83,39 @@ struct split_count {
 	uint64_t cannot;		/* number of frames that could not be
 					 * split */
 	uint64_t cannot_at;		/* number of the packet that is the
-					 * first of these frames */
+					 * first frame counted in `cannot` */
 	uint64_t unsure;		/* number of frames that were treated
 					 * as one datagram but may contain
 					 * several */
 };
 
 enum {
-	SPLIT_INDEX_GAP = 64,	 /* largest gap between the indices of two
-				  * segments if they have any length */
-	SPLIT_INDEX_FAR = 65536, /* largest gap if their length is that of a
-				  * usual MTU */
+	SPLIT_INDEX_GAP = 64,	 /* segments of any length: largest gap between
+				  * the indices of two neighbouring segments */
+	SPLIT_INDEX_FAR = 65536, /* segments that fill a usual MTU: largest gap
+				  * between the indices */
 	SPLIT_XID_FAR = 65536,
-	SPLIT_SUMMED_MAX = 1024, /* maximum number of contributions if the
-				  * length is that of a usual MTU */
+	SPLIT_SUMMED_MAX = 1024, /* segments that fill a usual MTU: largest
+				  * number of contributions */
 	SPLIT_EACH_MAX = 65507,	 /* longest datagram over IPv4 */
 	SPLIT_FRAME_MAX = 65535, /* maximum number of bytes in the datagrams of
 				  * a frame; the kernel makes no larger frames,
 				  * but a capture can claim any length */
-	SPLIT_SPARE_BYTES = 12,	 /* a rest of this size or larger after a
-				  * datagram is not padding */
+	SPLIT_SPARE_BYTES = 12,	 /* if at least this number of bytes follows a
+				  * datagram, the bytes are not padding */
 	SPLIT_PADDING_MAX = 22	 /* maximum number of bytes of padding and FCS
 				  * in a short frame */
 };
 
 /*
- * Return the format of datagrams with the ToS byte `tos`.  If it is not a
- * format with innet's headers, `bytes` is the function that returns the length
- * of a datagram, or NULL if there is none.
+ * Return the format of datagrams with the ToS byte `tos`.  For a format without
+ * innet's headers, `bytes` is the function that returns the length of a
+ * datagram, or NULL if there is no such function.
  */
 static inline struct split_as split_as(uint8_t tos, split_bytes_fn *bytes);
 
 /*
- * Could the frame contain several datagrams?  It cannot if its checksum is
+ * Could the frame contain several datagrams?  Returns false if the checksum is
  * correct and no bytes follow the datagram.
  */
 static inline bool split_is_candidate(enum frame_is is, const uint8_t *p,
@@ -131,31 +133,34 @@ static enum split_is split_frame(const struct split_as *as, enum frame_is is,
 /*
  * Find out whether the frame of len bytes at p, for which frame_parse()
  * returned `is` and *f, contains several datagrams of a format without a
- * length.  Returns SPLIT_CANNOT if it certainly does, and SPLIT_UNSEEN if it
- * may, because the checksum was left to the network card.  Otherwise returns
- * SPLIT_ONE.
+ * length.  Returns SPLIT_CANNOT if the frame certainly contains several
+ * datagrams.  Returns SPLIT_UNSEEN if this is not known, because the checksum
+ * was left to the network card.  Otherwise returns SPLIT_ONE.
  */
 static inline enum split_is split_unsized(enum frame_is is, const uint8_t *p,
     const struct frame *f, uint32_t len);
 
 /*
- * Get the next datagram of *s.  It has *n bytes, of which *have are at *p.
- * Returns false after the last datagram.
+ * Get the next datagram of *s.  Sets *n to the length of the datagram on the
+ * wire, and *p and *have to the bytes that the capture contains.  Returns false
+ * after the last datagram.
  */
 static inline bool split_next(struct split *s, const uint8_t **p,
     uint32_t *have, uint32_t *n);
 
 /*
  * Write a frame for datagram k of the frame at p.  The datagram has n bytes, of
- * which `have` are at `payload`.  The new frame gets correct lengths and, if
- * the datagram is complete, a correct UDP checksum; *made describes the new
- * frame.  Returns the number of bytes at `to`.
+ * which `have` are at `payload`.  The new frame at `to` gets correct lengths
+ * and, if the datagram is complete, a correct UDP checksum.  *made describes
+ * the new frame.  Returns the number of bytes at `to`.
  */
 static inline uint32_t split_put(uint8_t *to, const uint8_t *p,
     const struct frame *f, uint32_t k, const uint8_t *payload, uint32_t have,
     uint32_t n, struct frame *made);
 
-/* Return the number of bytes after the datagram in a frame of len bytes. */
+/*
+ * Return the number of bytes that follow the datagram in a frame of len bytes.
+ */
 static inline uint32_t split_spare(const struct frame *f, uint32_t len);
 
 /*
@@ -178,7 +183,7 @@ split_as(uint8_t tos, split_bytes_fn *bytes)
 	    bytes != NULL ? SPLIT_SELF : SPLIT_NONE };
 }
 
-/* Return the length of the smallest datagram. */
+/* Return the length of the smallest datagram of a format. */
 static inline uint32_t
 split_least(const struct split_as *as)
 {
@@ -191,8 +196,8 @@ split_least(const struct split_as *as)
 }
 
 /*
- * Could the n bytes, of which `have` are at p, be an update with a valid header
- * and a tail of `tail` bytes?
+ * Could a datagram of n bytes, of which the first `have` are at p, be an update
+ * with a valid header and a tail of `tail` bytes?
  */
 static inline bool
 split_is_update(const uint8_t *p, uint32_t have, uint32_t n, uint32_t tail)
@@ -210,9 +215,9 @@ split_is_update(const uint8_t *p, uint32_t have, uint32_t n, uint32_t tail)
 }
 
 /*
- * Can update q follow update p?  This is possible if both were generated at
- * about the same time, whichever workers sent them, because one call can send
- * updates of several workers.
+ * Can update q follow update p in a frame?  It can if both updates were
+ * generated at about the same time.  They may come from different workers,
+ * because one system call can send updates of several workers.
  */
 static inline bool
 split_may_follow_update(const uint8_t *p, const uint8_t *q)
@@ -224,9 +229,9 @@ split_may_follow_update(const uint8_t *p, const uint8_t *q)
 }
 
 /*
- * Can segment q follow segment p?  This is possible if q comes soon after p in
+ * Can segment q follow segment p in a frame?  It can if q comes soon after p in
  * the same vector or is near the beginning of the next vector.  If `far` is
- * set, q may be farther away and come before p.
+ * true, q may be farther away and may also come before p.
  */
 static inline bool
 split_may_follow_segment(const uint8_t *p, const uint8_t *q, bool far)
@@ -236,8 +241,8 @@ split_may_follow_segment(const uint8_t *p, const uint8_t *q, bool far)
 	const bool next = b.iteration == seg_step(a.iteration, 1);
 	const uint32_t ahead = b.index - a.index;
 
-	if (far)	/* reject 0, because zeros of a sparse vector look like
-			 * this */
+	if (far)	/* reject 0, because the zeros of a sparse vector would
+			 * look like such a segment */
 		return (b.iteration == a.iteration || next ||
 		    a.iteration == seg_step(b.iteration, 1)) &&
 		    b.iteration > 0 && b.contributions > 0 &&
@@ -249,8 +254,8 @@ split_may_follow_segment(const uint8_t *p, const uint8_t *q, bool far)
 }
 
 /*
- * Can the control message at q, of which 8 bytes are present, follow the one at
- * p?
+ * Can the control message at q, of which 8 bytes are present, follow the
+ * control message at p in a frame?
  */
 static inline bool
 split_may_follow_control(const uint8_t *p, const uint8_t *q)
@@ -318,8 +323,8 @@ split_length_fits(const struct split_as *as, const uint8_t *p, uint32_t have,
 }
 
 /*
- * Could a datagram begin at q, where all bytes of a header are present?  p is
- * the first datagram.
+ * Could a datagram begin at q?  p is the first datagram.  All bytes of a header
+ * are present at q.
  */
 static inline bool
 split_may_begin(const struct split_as *as, const uint8_t *p, const uint8_t *q)
@@ -337,7 +342,7 @@ split_may_begin(const struct split_as *as, const uint8_t *p, const uint8_t *q)
 
 /*
  * Find the second header.  Return its offset, which is the length of each
- * datagram, or 0 if no length fits.
+ * datagram, or 0 if no length is possible.
  */
 static inline uint32_t
 split_find_second(const struct split_as *as, const uint8_t *p, uint32_t have,
@@ -356,8 +361,8 @@ split_find_second(const struct split_as *as, const uint8_t *p, uint32_t have,
 }
 
 /*
- * Find the length of updates and store it in *each.  The number of elements in
- * the first header may determine it.
+ * Find the length of each update and store it in *each.  If possible, compute
+ * it from the number of elements in the first header.
  */
 static inline enum split_is
 split_find_updates(const struct split_as *as, const uint8_t *p, uint32_t have,
@@ -374,7 +379,7 @@ split_find_updates(const struct split_as *as, const uint8_t *p, uint32_t have,
 		return SPLIT_ONE;
 	whole = update_head_bytes(u.kind) + 4 * (uint64_t)u.elements +
 	    as->tail;
-	if (whole == bytes)		/* the vector is in one packet */
+	if (whole == bytes)		/* the whole vector is in one packet */
 		return SPLIT_ONE;
 	*each = u.following == 0 && whole < bytes &&
 			split_length_fits(
@@ -388,8 +393,8 @@ split_find_updates(const struct split_as *as, const uint8_t *p, uint32_t have,
 }
 
 /*
- * Return the length of segments, or 0 if no length fits.  If the length is that
- * of a usual MTU, segments may be in any order.
+ * Return the length of each segment, or 0 if no length is possible.  If the
+ * segments fill a usual MTU, they may be in any order.
  */
 static inline uint32_t
 split_find_segments(const uint8_t *p, uint32_t have, uint32_t bytes)
@@ -575,8 +580,8 @@ split_put(uint8_t *to, const uint8_t *p, const struct frame *f, uint32_t k,
 		bytes_put(ip + 4, head - 40 + udp, 2);
 	} else {
 		bytes_put(ip + 2, head + udp, 2);
-		if ((ip[6] & 0x40) == 0)	/* if this flag is set, the id
-						 * has no meaning */
+		if ((ip[6] & 0x40) == 0)	/* if the don't-fragment flag is
+						 * set, the id has no meaning */
 			bytes_put(ip + 4, bytes_get(ip + 4, 2) + k, 2);
 		memset(ip + 10, 0, 2);
 		sum = (uint16_t)~inetsum_fold(inetsum_add(0, ip, head));

@@ -2,11 +2,11 @@
  * updates.h - read the updates of a capture one by one, and count the rest
  *
  * updates_next() returns the packets that soundness.h finds valid: updates,
- * models and weights.  It counts all other packets by the reason why they are
- * not returned.  If a frame contains several packets, they are returned one by
- * one, with the timestamp of the frame.  If `headers` is set, packets with a
- * truncated vector are returned too.  If a timestamp is less than the previous
- * one, the previous one is used instead.
+ * models and weights.  It counts all other packets by the reason why it does
+ * not return them.  If a frame contains several packets, updates_next() returns
+ * them one by one, with the timestamp of the frame.  If `headers` is set, it
+ * also returns packets with a truncated vector.  If a timestamp is less than
+ * the previous timestamp, the previous one is used instead.
  *
  * A struct updates owns its file until updates_close() is called.  The vector
  * of a returned packet is borrowed until the next call.  Errors are those of
@@ -31,13 +31,13 @@ struct updates {
 	uint64_t first_ns;	/* timestamps of the first and the last packet
 				 * of any kind; valid if in.packets > 0 */
 	uint64_t last_ns;
-	uint64_t backwards;	/* number of packets earlier than the previous
-				 * packet */
-	uint64_t backwards_at;	/* number of the first of these packets */
+	uint64_t backwards;	/* number of packets with an earlier timestamp
+				 * than the previous packet */
+	uint64_t backwards_at;	/* number of the first such packet */
 	uint64_t regular;	/* number of packets of other traffic */
 	uint64_t ignored[SOUNDNESS_VERDICTS];	/* packets, by verdict */
 	const struct clusters *bare;	/* table of bare packets, or NULL */
-	struct filter filter;	/* selects packets; off: the DSCP does so */
+	struct filter filter;	/* selects packets, unless it is off */
 	bool headers;		/* return truncated packets with vec = NULL */
 	uint64_t cut;		/* number of packets with a truncated vector */
 	struct split_count split;
@@ -45,7 +45,7 @@ struct updates {
 	struct hints hints;	/* counts of other traffic */
 };
 
-/* Begin to read path.  Returns 0, or -1 with it->in.why. */
+/* Begin to read the capture at path.  Returns 0, or -1 with it->in.why. */
 static inline int
 updates_open(struct updates *it, const char *path)
 {
@@ -62,8 +62,8 @@ updates_close(struct updates *it)
 }
 
 /*
- * Return the timestamp of p, limited to values below 2^63.  If it is less than
- * the previous timestamp, return the previous one.
+ * Return the timestamp of p, limited to values below 2^63.  If the timestamp is
+ * less than the previous one, return the previous one.
  */
 static inline uint64_t
 updates_stamp(struct updates *it, const struct pcapio_packet *p)
@@ -93,7 +93,7 @@ updates_check_piece(struct updates *it, struct update *u)
 
 /*
  * Count a packet whose verdict is not UPDATE_OK.  Returns true if
- * updates_next() must return the packet nevertheless.
+ * updates_next() must return the packet although it is not valid.
  */
 static inline bool
 updates_count_odd(struct updates *it, unsigned verdict, const struct update *u)
@@ -133,8 +133,8 @@ updates_check_single(struct updates *it, const struct pcapio_packet *p,
 }
 
 /*
- * Store the next valid update, model or weights in *u, and its timestamp.
- * Returns 1, or 0 at the end, or -1 if the file is damaged (see pcapio_next()).
+ * Store the next valid packet in *u and its timestamp in *stamp_ns.  Returns 1,
+ * or 0 at the end, or -1 if the file is damaged (see pcapio_next()).
  */
 static inline int
 updates_next(struct updates *it, uint64_t *stamp_ns, struct update *u)

@@ -1,21 +1,22 @@
 /*
- * aggregator.h - the aggregator of a DLP session: packets in, answers out
+ * aggregator.h - the aggregator of a DLP session, as a function from packets to
+ * answers
  *
- * This is the state machine of the thesis's switch and of its parameter server,
- * exactly as their published workers expect them (innet-dlp(7)).  It has one
- * session at a time, with up to 32 workers, which are identified by their
- * source addresses.  The first gradient determines the number of elements in
- * the vectors of the session.
+ * This is the state machine of the switch and of the parameter server of the
+ * DLP thesis.  It behaves exactly as the published workers of the thesis expect
+ * (innet-dlp(7)).  It has one session at a time, with up to 32 workers, which
+ * are identified by their source addresses.  The first gradient determines the
+ * number of elements in the vectors of the session.
  *
- * For the mean of the thesis, the aggregator sends a sum, which the workers
- * divide.  For the median of the thesis, which tolerates Byzantine workers, it
- * sends twice the median.  So both results are integers.  Sums are computed
- * exactly in 64 bits and saturated to 32 bits; saturations are counted.
+ * To compute a mean, the aggregator sends a sum, which the workers divide.  To
+ * compute a median, which tolerates Byzantine workers, the aggregator sends
+ * twice the median.  So both results are integers.  Sums are computed exactly
+ * in 64 bits and saturated to 32 bits; saturations are counted.
  *
- * This is a separate file because it allocates no memory and reads no clock.
- * Its decisions depend only on the order of the packets and, with straggler_ns,
- * on their times.  A step that has lasted for straggler_ns is completed with
- * the gradients that have arrived.
+ * The functions allocate no memory and read no clock.  Their decisions depend
+ * only on the order of the packets and, if straggler_ns is set, on the times at
+ * which packets arrive.  A step that has lasted for straggler_ns is completed
+ * with the gradients that have arrived.
  */
 #ifndef INNET_DLP_AGGREGATOR_H
 #define INNET_DLP_AGGREGATOR_H
@@ -40,18 +41,21 @@ enum {
 enum dlp_aggregator_as { DLP_AGGREGATOR_SWITCH, DLP_AGGREGATOR_SERVER };
 
 struct dlp_aggregator_conf {
-	enum dlp_aggregator_as as;	/* the aggregator whose behaviour is
-					 * followed */
-	bool median;		/* use the median; if not set, use the mean */
+	enum dlp_aggregator_as as;	/* the aggregator of the thesis to
+					 * behave like */
+	bool median;		/* compute the median; if not set, compute the
+				 * mean */
 	bool late;		/* answer each gradient at once, with the result
 				 * of the previous step */
 	uint64_t straggler_ns;	/* longest duration of a step from its first
 				   gradient on; 0: no limit */
-	struct dlp_session session;	/* settings; 0: use the default */
+	struct dlp_session session;	/* settings of the session; 0: use the
+					 * default */
 };
 
 /*
- * The counters of packets by kind, followed by the counters of their effects.
+ * The counters of an aggregator: first packets by kind, then effects of
+ * packets.
  */
 enum dlp_aggregator_count {
 	DLP_AGGREGATOR_RESET, DLP_AGGREGATOR_CONFIGURED, DLP_AGGREGATOR_REFUSED,
@@ -66,7 +70,8 @@ enum dlp_aggregator_count {
 	    DLP_AGGREGATOR_SATURATED,
 	DLP_AGGREGATOR_PARTIAL,		/* steps completed without all
 					 * workers */
-	DLP_AGGREGATOR_TOO_FEW,		/* steps with too few gradients */
+	DLP_AGGREGATOR_TOO_FEW,		/* steps that were not completed because
+					 * they had too few gradients */
 	DLP_AGGREGATOR_COUNTS
 };
 
@@ -78,8 +83,8 @@ static const char *const dlp_aggregator_count_name[DLP_AGGREGATOR_COUNTS] = {
 };
 
 /*
- * Source and destination of a packet.  The answer is sent in the reverse
- * direction.
+ * Source and destination of a packet.  The answer is sent from this destination
+ * to this source.
  */
 struct dlp_aggregator_peer {
 	union addr at, to;
@@ -87,9 +92,11 @@ struct dlp_aggregator_peer {
 
 struct dlp_aggregator_member {
 	struct dlp_aggregator_peer peer;
-	uint8_t order;		/* position of the member in this step, from 1;
-				 * 0: not counted yet */
-	uint8_t done_order;	/* position in the last finished step */
+	uint8_t order;		/* position of the member's gradient in the
+				 * order of arrival in this step, from 1; 0: no
+				 * gradient yet */
+	uint8_t done_order;	/* position of the member's gradient in the last
+				 * finished step */
 	uint64_t missed;	/* number of steps completed without this
 				 * member */
 };
@@ -110,32 +117,36 @@ struct dlp_aggregator {
 	struct dlp_session session;	/* the current settings */
 	uint8_t state;			/* WAITING, SETUP or LEARNING */
 	uint32_t step;
-	uint32_t elements;		/* number of elements in a vector; 0: no
-					 * vector has arrived */
+	uint32_t elements;		/* number of elements in a vector; 0:
+					 * not known, because no vector has
+					 * arrived */
 	struct dlp_aggregator_table now;	/* workers of this session, by
 						 * index */
-	struct dlp_aggregator_table before;	/* workers of the last session,
-						 * in SETUP */
-	unsigned counted;		/* number of members counted in this
-					 * step */
-	uint64_t began_ns;		/* start of the step, if a member is
-					 * counted */
-	uint8_t arrived[DLP_NODES_MAX];	/* indices of the counted members, in
-					 * order of arrival */
-	/* The gradients of the counted members, in order of arrival. */
+	struct dlp_aggregator_table before;	/* in state SETUP: workers of
+						 * the last session */
+	unsigned counted;		/* number of members whose gradient has
+					 * arrived in this step */
+	uint64_t began_ns;		/* time of the first gradient of this
+					 * step, if one has arrived */
+	uint8_t arrived[DLP_NODES_MAX];	/* indices of the members whose
+					 * gradients have arrived, in order of
+					 * arrival */
+	/* The gradients that have arrived in this step, in order of arrival. */
 	int32_t value[DLP_ELEMENTS_MAX][DLP_NODES_MAX];
 	bool done;			/* a step has been finished; done_step
-					 * is the last one */
+					 * is the last finished step */
 	uint32_t done_step;
 	/* aggregates by step */
 	struct dlp_aggregator_kept kept[DLP_AGGREGATOR_KEPT];
-	uint32_t left_out;		/* bit set of the workers that were left
-					 * out of done_step */
+	uint32_t left_out;		/* bit set of the workers whose
+					 * gradients are not in the aggregate of
+					 * done_step */
 	uint64_t n[DLP_AGGREGATOR_COUNTS];
 };
 
 /*
- * One packet for some workers.  The peers are borrowed until the next packet.
+ * One packet, and the n workers to which it must be sent.  The peers are
+ * borrowed until the next packet.
  */
 struct dlp_aggregator_out {
 	struct dlp d;
@@ -155,24 +166,29 @@ static inline unsigned dlp_aggregator_receive(struct dlp_aggregator *j,
     const uint8_t *p, size_t len, const struct dlp_aggregator_peer *from,
     struct dlp_aggregator_out *out, uint64_t now_ns);
 
-/* Return when the current step will have lasted too long, or NEVER. */
+/*
+ * Return the time at which the current step will have lasted too long, or
+ * NEVER.
+ */
 static inline uint64_t dlp_aggregator_deadline_ns(
     const struct dlp_aggregator *j);
 
 /*
  * If the step has lasted too long, complete it with the gradients that have
- * arrived.  If there are too few gradients for a median, the step may last for
- * the same time again.  Returns the number of answers, like
- * dlp_aggregator_receive().
+ * arrived.  If there are too few gradients for a median, wait for the same time
+ * again.  Returns the number of answers, like dlp_aggregator_receive().
  */
 static inline unsigned dlp_aggregator_run_timer(struct dlp_aggregator *j,
     uint64_t now_ns, struct dlp_aggregator_out *out);
 
-/* Return the bit set of the workers whose SETUP or gradient is missing. */
+/*
+ * Return the bit set of the workers whose SETUP (in state SETUP) or gradient
+ * has not arrived.
+ */
 static inline uint32_t dlp_aggregator_missing_workers(
     const struct dlp_aggregator *j);
 
-/* Return the member of t with this address, or NULL. */
+/* Return the member in table t that has this address, or NULL. */
 static inline struct dlp_aggregator_member *dlp_aggregator_find(
     struct dlp_aggregator_table *t,
     const union addr *at);
@@ -195,9 +211,9 @@ dlp_reduce_median2(int32_t *v, unsigned n)
 }
 
 /*
- * Estimate the sum of `all` values, from the n > 0 values at v that have
- * arrived.  The missing values are assumed to have the same mean.  Returns the
- * rounded sum.
+ * Estimate the sum of `all` values from the n > 0 values at v that have
+ * arrived.  The function assumes that the missing values have the same mean as
+ * these.  Returns the rounded sum.
  */
 static inline int64_t
 dlp_reduce_sum(const int32_t *v, unsigned n, unsigned all)
@@ -229,7 +245,10 @@ dlp_aggregator_defaults(struct dlp_session *s,
 	}
 }
 
-/* Forget all workers.  A finished step can still be requested. */
+/*
+ * Forget all workers.  Workers can still request the aggregate of a finished
+ * step.
+ */
 static inline void
 dlp_aggregator_forget_workers(struct dlp_aggregator *j, uint8_t state)
 {
@@ -303,7 +322,7 @@ dlp_aggregator_missing_workers(const struct dlp_aggregator *j)
 
 /*
  * Answer a poll with the state.  A worker of innet also receives the list of
- * missing workers, or WAITING if it has no place in the session.
+ * missing workers or, if it has no place in the session, the state WAITING.
  */
 static inline void
 dlp_aggregator_answer_poll(struct dlp_aggregator *j,
@@ -332,8 +351,8 @@ dlp_aggregator_find_step(const struct dlp_aggregator *j, uint32_t step)
 }
 
 /*
- * Send the result of a step to a worker whose position in this step was
- * `order`.
+ * Send the result of a step to a worker whose gradient was number `order` in
+ * this step.
  */
 static inline void
 dlp_aggregator_send_result(struct dlp_aggregator *j,
@@ -374,8 +393,8 @@ dlp_aggregator_receive_reset(struct dlp_aggregator *j,
 }
 
 /*
- * Send the current settings.  `step` is the number of workers, or the index of
- * this worker.
+ * Send the current settings.  `step` is the value of the packet's step field:
+ * the number of workers, or the index of this worker.
  */
 static inline void
 dlp_aggregator_send_settings(struct dlp_aggregator *j,
@@ -390,8 +409,8 @@ dlp_aggregator_send_settings(struct dlp_aggregator *j,
 }
 
 /*
- * Open a session with these settings.  Repeating the same settings before the
- * session starts changes nothing.
+ * Open a session with these settings.  A repeated request with the same
+ * settings changes nothing before the session starts.
  */
 static inline void
 dlp_aggregator_receive_configure(struct dlp_aggregator *j,
@@ -420,7 +439,10 @@ dlp_aggregator_receive_configure(struct dlp_aggregator *j,
 	dlp_aggregator_send_settings(j, out, DLP_CONFIGURE, j->now.n, from);
 }
 
-/* Give a worker its index and the settings.  The last worker starts step 0. */
+/*
+ * Assign an index to a worker and send it the index and the settings.  When the
+ * last worker has its index, start step 0.
+ */
 static inline void
 dlp_aggregator_receive_setup(struct dlp_aggregator *j,
     struct dlp_aggregator_out *out, const struct dlp_aggregator_peer *from)
@@ -457,7 +479,10 @@ dlp_aggregator_reduce_step(struct dlp_aggregator *j)
 		    &j->n[DLP_AGGREGATOR_SATURATED]);
 }
 
-/* Record in left_out the workers whose gradients are missing from the step. */
+/*
+ * Store in left_out the bit set of the workers whose gradients are missing from
+ * the step.
+ */
 static inline void
 dlp_aggregator_leave_out(struct dlp_aggregator *j)
 {
@@ -515,8 +540,8 @@ dlp_aggregator_send_wrong_step(struct dlp_aggregator *j,
 }
 
 /*
- * Answer with ERROR, because a vector is not as long as the vectors of the
- * session.  The answer contains the length of the session's vectors.
+ * Answer with ERROR, because a vector does not have the length of the session's
+ * vectors.  The answer contains that length.
  */
 static inline void
 dlp_aggregator_send_mismatch(struct dlp_aggregator *j,
@@ -585,8 +610,8 @@ dlp_aggregator_keeps_step(const struct dlp_aggregator *j, uint32_t step)
 }
 
 /*
- * Send the answer of a finished step again, because it was lost or because the
- * worker was left out.
+ * Send the aggregate of a finished step again, because the first answer was
+ * lost or because the step was completed without this worker.
  */
 static inline bool
 dlp_aggregator_repeat_answer(struct dlp_aggregator *j,
@@ -608,8 +633,8 @@ dlp_aggregator_repeat_answer(struct dlp_aggregator *j,
 }
 
 /*
- * Tell whether this packet repeats a SETUP whose answer was lost, after the
- * SETUP of the last worker.
+ * Tell whether this packet repeats a SETUP whose answer was lost, although the
+ * last worker has already sent its SETUP.
  */
 static inline bool
 dlp_aggregator_is_setup_repeat(struct dlp_aggregator *j,
@@ -650,7 +675,7 @@ dlp_aggregator_receive(struct dlp_aggregator *j, const uint8_t *p, size_t len,
 	} else if (d.state == DLP_SETUP && j->state == DLP_WAITING &&
 	    j->cf.as == DLP_AGGREGATOR_SERVER) {
 		/*
-		 * The published server does not answer a SETUP in this state.
+		 * In this state the published server does not answer a SETUP.
 		 */
 		j->n[DLP_AGGREGATOR_NOT_OPEN]++;
 	} else if (d.state == DLP_LEARNING && j->state == DLP_LEARNING) {

@@ -3,9 +3,10 @@
  * Learning Protocol
  *
  * aggregator.h makes the decisions; this file connects it to the data plane.
- * In a trace, DLP is recognised by its UDP port alone, whatever the address is.
- * Packets to the port are input, and packets from the port belong to another
- * aggregator.  An answer is sent from the address to which the packet was sent.
+ * In a trace, packets of DLP are recognised by their UDP port, whatever their
+ * addresses are.  Packets to this port are input, and packets from this port
+ * are answers of another aggregator.  An answer is sent from the address to
+ * which the packet was sent.
  */
 #ifndef INNET_DLP_PROGRAM_H
 #define INNET_DLP_PROGRAM_H
@@ -28,27 +29,29 @@ struct dlp_switch {
 	struct dlp_aggregator job;
 	const struct dlp_settings *cf;
 	const struct program_env *env;
-	uint64_t heard_ns;		/* when the last packet arrived */
+	uint64_t heard_ns;		/* time when the last packet arrived */
 	uint64_t report_ns;		/* earliest time of the next report */
 	uint64_t partial;		/* number of partial steps that were
 					 * reported */
-	uint64_t stalled_ns;		/* when a waiting step was last
+	uint64_t stalled_ns;		/* time when a step that waits was last
 					 * reported */
-	union addr configurer;		/* host that last configured the
-					 * session */
+	union addr configurer;		/* address of the host that last
+					 * configured the session */
 	struct dlp_repeats {
 		uint32_t step, n;
-		uint64_t at_ns;		/* time of the last answer after
-					 * DLP_REPEATS */
-	} repeats[DLP_NODES_MAX], configures;	/* counters of the answers to
-						 * requests that change
-						 * nothing */
-	uint64_t dropped;	/* number of packets that are not requests, or
-				 * that are not from a participant */
+		uint64_t at_ns;		/* time of the last answer that was sent
+					 * after the first DLP_REPEATS
+					 * answers */
+	} repeats[DLP_NODES_MAX], configures;	/* by worker, and for CONFIGURE:
+						 * number of answers to requests
+						 * that changed nothing */
+	uint64_t dropped;	/* number of packets that were dropped because
+				 * they are not requests or not from a
+				 * participant */
 };
 
 enum {
-	DLP_STALLED_NS = 2000000000,	/* a step that lasts this long is
+	DLP_STALLED_NS = 2000000000,	/* if a step lasts this long, it is
 					 * reported */
 	DLP_REPORT_NS = 1000000000,	/* shortest time between reports */
 	DLP_REPEATS = 16,		/* number of repeated answers that each
@@ -208,10 +211,10 @@ dlp_find_participant(
 }
 
 /*
- * Tell whether q is a packet that workers send.  Answers of aggregators are
- * dropped, because two aggregators would answer each other for ever.  While a
- * session learns, only a participant, or the host that configured the session,
- * may end or change it.
+ * Tell whether packet q may be processed.  Answers of aggregators may not,
+ * because two aggregators would answer each other for ever.  While a session is
+ * in state LEARNING, only a participant, or the host that configured the
+ * session, may end or change the session.
  */
 static inline bool
 dlp_is_request(struct dlp_switch *d, const struct dlp *q,
@@ -241,7 +244,10 @@ dlp_is_request(struct dlp_switch *d, const struct dlp *q,
 	}
 }
 
-/* Return the counter for answers to q, or NULL if they are not counted. */
+/*
+ * Return the counter of answers to packet q, or NULL if such answers are not
+ * counted.
+ */
 static inline struct dlp_repeats *
 dlp_find_repeats(struct dlp_switch *d, const struct dlp *q,
     const union addr *from)
@@ -256,10 +262,10 @@ dlp_find_repeats(struct dlp_switch *d, const struct dlp *q,
 }
 
 /*
- * Tell whether a repeated answer must be withheld.  A participant, or the
- * configuring host, may get the same answer DLP_REPEATS times.  After that, it
- * gets the answer once every DLP_REPEAT_NS, because all earlier answers may
- * have been lost.
+ * Tell whether a repeated answer must not be sent.  The same answer is sent at
+ * most DLP_REPEATS times to a participant or to the host that configured the
+ * session.  After that, it is sent once every DLP_REPEAT_NS, because all
+ * earlier answers may have been lost.
  */
 static inline bool
 dlp_limit_repeats(struct dlp_switch *d, const struct dlp *q,
@@ -305,7 +311,8 @@ dlp_receive(void *state, struct packet *p, uint64_t now_ns)
 	    &d->job, p->payload, p->bytes, &peer, &o, now_ns);
 	if (before != DLP_SETUP || memcmp(&was, &d->job.session, sizeof(was)) !=
 	    0)
-		d->configures.n = 0;	/* the request has changed something */
+		d->configures.n = 0;	/* the request has changed the
+					 * session */
 	if (sound && o.n == 1 && dlp_limit_repeats(d, &q, p->from, now_ns))
 		d->dropped++;
 	else
@@ -330,8 +337,8 @@ dlp_run_timer(void *state, uint64_t now_ns)
 }
 
 /*
- * Write "step", its number and `what`, then the workers in `bits` and their
- * addresses.
+ * Write "step", the number of the step and `what`, then the workers in `bits`
+ * and their addresses.
  */
 static inline const char *
 dlp_describe_step(const struct dlp_aggregator *j, uint32_t step,
@@ -352,8 +359,8 @@ dlp_describe_step(const struct dlp_aggregator *j, uint32_t step,
 
 /*
  * Report the workers that are missing in a completed step or in the current
- * step.  If no worker asks for the current step any longer, the step is
- * reported once.
+ * step.  If workers no longer ask for the current step, the step is reported
+ * only once.
  */
 static inline const char *
 dlp_report_problem(void *state, char *text, size_t room, uint64_t now_ns)
@@ -380,8 +387,8 @@ dlp_report_problem(void *state, char *text, size_t room, uint64_t now_ns)
 }
 
 /*
- * Put the session into the report.  There is at most one session, which has
- * number 1.
+ * Add the session to the report.  There is at most one session, and its number
+ * is 1.
  */
 static inline void
 dlp_list_jobs(const void *state, struct counters *c, uint64_t now_ns)

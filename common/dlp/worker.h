@@ -1,25 +1,27 @@
 /*
- * worker.h - a worker of DLP sessions: the packets that it sends and receives,
- *   and its waits
+ * worker.h - a worker of DLP sessions: which packets it sends, and how it
+ *   handles answers
  *
  * struct dlp_ask implements the protocol, which is stop-and-wait.  One packet
- * is outstanding at a time, and it is sent again until its answer arrives.
- * (The published workers do not send packets again.) The phases are
+ * is outstanding at a time, and the worker sends this packet again until the
+ * answer arrives.  (The published workers do not send packets again.)  The
+ * phases are
  *
  * 	[RESET] [CONFIGURE] SETUP POLL ready (STEP ready)... over
  *
  * When a worker has its index, it sends polls.  It sends SETUP again only if an
  * answer has state WAITING, because the published switch assigns a new place to
- * each SETUP.  That switch also adds every gradient that it receives, so no
- * gradient is sent to it twice.  The answer to a poll identifies the
- * aggregator.  The published switch echoes the poll, the published server
- * empties it, and an aggregator of innet writes the missing workers into it.
+ * each SETUP.  The published switch also adds every gradient that it receives,
+ * so the worker never sends a gradient to it twice.  The answer to a poll
+ * identifies the aggregator.  The published switch returns the poll unchanged,
+ * the published server returns it without content, and an aggregator of innet
+ * writes the missing workers into it.
  *
- * struct dlp_worker is the worker.  It takes one gradient at a time and sends
- * it as integers when a session is open.  When the aggregate of that step has
- * arrived, it returns the aggregate as a sum of contributions and takes the
- * next gradient.  An element that does not fit into 32 bits is NaN in this sum.
- * If a wait is too long, the worker ends.
+ * struct dlp_worker is the worker.  It accepts one gradient at a time and sends
+ * the gradient as integers when a session is open.  When the aggregate of that
+ * step has arrived, the worker returns the aggregate as a sum of contributions
+ * and accepts the next gradient.  An element that does not fit into 32 bits is
+ * NaN in this sum.  If the worker has waited too long for an answer, it ends.
  *
  * The functions use no clock and no socket, and allocate no memory: time is an
  * argument (monotonic, in ns).  Time-outs are those of arq/rtt.h, from 10 ms to
@@ -43,8 +45,8 @@
 #define DLP_ASK_NEVER UINT64_MAX
 
 enum {
-	DLP_ASK_PAUSE_NS = 1000000,	/* first pause before a phase is tried
-					 * again */
+	DLP_ASK_PAUSE_NS = 1000000,	/* initial pause before the packet of a
+					 * phase is sent again */
 	DLP_ASK_PAUSE_MAX_NS = 100000000	/* longest pause; each pause is
 						 * twice the previous one */
 };
@@ -54,8 +56,8 @@ static const struct rtt_limits dlp_ask_rtt = { .first_ns = 100000000,
 	.sample_ns = UINT64_MAX, .variations = 4 };
 
 enum dlp_ask_phase {
-	DLP_ASK_OVER,		/* there is no session; dlp_ask_start() joins
-				 * one */
+	DLP_ASK_OVER,		/* there is no session; dlp_ask_start() joins a
+				 * session */
 	DLP_ASK_RESET, DLP_ASK_CONFIGURE, DLP_ASK_SETUP, DLP_ASK_POLL,
 	DLP_ASK_READY,		/* dlp_ask_send_gradient() may be called */
 	DLP_ASK_STEP
@@ -67,7 +69,10 @@ enum dlp_ask_news {
 	DLP_ASK_IGNORED
 };
 
-/* The kind of aggregator that answers, according to the answers to polls. */
+/*
+ * The kind of the aggregator, which the worker learns from the answers to
+ * polls.
+ */
 enum dlp_ask_peer {
 	DLP_ASK_ANY, DLP_ASK_INNET, DLP_ASK_OLD_SWITCH, DLP_ASK_OLD_SERVER
 };
@@ -75,24 +80,26 @@ enum dlp_ask_peer {
 struct dlp_ask {
 	enum dlp_ask_phase phase;
 	bool configures, resets;	/* this worker sends CONFIGURE; it sends
-					 * RESET before CONFIGURE */
+					 * RESET before it sends CONFIGURE */
 	struct dlp_session wish;	/* settings for CONFIGURE; 0: use the
 					 * default */
 	struct dlp_session session;	/* the current settings */
 	uint32_t index, step;
 	enum dlp_ask_peer peer;
 	struct dlp out;			/* the packet that was sent last or will
-					 * be sent */
-	const int32_t *gradient;	/* borrowed; gradient of the step */
+					 * be sent next */
+	const int32_t *gradient;	/* borrowed; this worker's gradient for
+					 * the step */
 	uint32_t elements;		/* number of elements at `gradient` */
-	uint32_t others;		/* number of elements in the session's
-					 * vectors if our vectors were refused,
-					 * else 0 */
+	uint32_t others;		/* if our vectors were refused: number
+					 * of elements in the session's vectors;
+					 * otherwise 0 */
 	uint32_t missing;		/* bit set of the workers that were
-					 * missing at the last poll */
+					 * missing according to the answer to
+					 * the last poll */
 	uint64_t out_ns;		/* time when `out` was last sent */
-	uint64_t deadline_ns;		/* time when `out` must be sent, or sent
-					 * again */
+	uint64_t deadline_ns;		/* time when `out` must be sent
+					 * (again) */
 	unsigned tries;			/* number of times that `out` was
 					 * sent */
 	struct rtt rtt;
@@ -139,10 +146,11 @@ struct dlp_worker {
 	uint32_t elements;		/* at most DLP_ELEMENTS_MAX */
 	float vec[DLP_ELEMENTS_MAX];	/* the gradient, which the caller
 					 * writes */
-	bool have;			/* the gradient in `vec` waits until the
-					 * session opens */
-	int32_t param[DLP_ELEMENTS_MAX];	/* the integers that were
-						 * sent */
+	bool have;			/* the gradient in `vec` has not been
+					 * sent, because the session is not open
+					 * yet */
+	int32_t param[DLP_ELEMENTS_MAX];	/* the gradient as integers, as
+						 * it is sent */
 	uint32_t step;			/* step of the last result */
 	uint8_t sum[4 * DLP_ELEMENTS_MAX];	/* the last result, as float32
 						 * in the encoding of packets */
@@ -158,8 +166,8 @@ static inline void dlp_worker_start(struct dlp_worker *w, uint32_t elements,
     uint64_t now_ns);
 
 /*
- * Tell whether a gradient is waiting or being sent.  If so, no other gradient
- * is accepted.
+ * Tell whether a gradient is waiting or being sent.  If the result is true, the
+ * worker accepts no other gradient.
  */
 static inline bool dlp_worker_is_busy(const struct dlp_worker *w);
 
@@ -180,7 +188,9 @@ static inline bool dlp_worker_next(struct dlp_worker *w, uint64_t now_ns);
 static inline enum dlp_ask_news dlp_worker_receive(struct dlp_worker *w,
     const struct dlp *d, uint64_t now_ns);
 
-/* Return when dlp_worker_next() must be called if nothing arrives. */
+/*
+ * Return the time at which dlp_worker_next() must be called if nothing arrives.
+ */
 static inline uint64_t dlp_worker_deadline_ns(const struct dlp_worker *w);
 
 /* Tell whether an answer is outstanding. */
@@ -188,18 +198,18 @@ static inline bool dlp_worker_is_waiting(const struct dlp_worker *w);
 
 /*
  * Return the largest parameter that may be sent.  It is smaller for a median,
- * because a median is returned doubled.
+ * because the aggregator returns twice the median.
  */
 static inline int32_t dlp_worker_largest_value(const struct dlp_worker *w);
 
 /*
- * Write to `text` the reason why the worker ended, as a phrase that follows the
- * name of the aggregator.  Returns `text`, which may be empty.
+ * Write to `text` the reason why the worker ended, as a phrase for a message
+ * after the name of the aggregator.  Returns `text`, which may be empty.
  */
 static inline const char *dlp_worker_why(const struct dlp_worker *w,
     char text[DLP_WORKER_WHY_BYTES]);
 
-/* Join a session.  The phase must be DLP_ASK_OVER. */
+/* Begin to join a session.  The phase must be DLP_ASK_OVER. */
 static inline void dlp_ask_start(struct dlp_ask *a, uint64_t now_ns);
 
 /*
@@ -211,8 +221,8 @@ static inline void dlp_ask_send_gradient(struct dlp_ask *a,
     const int32_t *param, uint32_t elements, uint64_t now_ns);
 
 /*
- * Tell whether the packet a->out must be sent at now_ns.  If so, count it as
- * sent.
+ * Tell whether the packet a->out must be sent at now_ns.  If the result is
+ * true, count the packet as sent.
  */
 static inline bool dlp_ask_next(struct dlp_ask *a, uint64_t now_ns);
 
@@ -223,7 +233,9 @@ static inline bool dlp_ask_next(struct dlp_ask *a, uint64_t now_ns);
 static inline enum dlp_ask_news dlp_ask_receive(struct dlp_ask *a,
     const struct dlp *d, uint64_t now_ns);
 
-/* Return when dlp_ask_next() will have a packet to send, or NEVER. */
+/*
+ * Return the time at which dlp_ask_next() will have a packet to send, or NEVER.
+ */
 static inline uint64_t dlp_ask_deadline_ns(const struct dlp_ask *a);
 
 /* Tell whether an answer is outstanding. */
@@ -302,8 +314,8 @@ dlp_ask_deadline_ns(const struct dlp_ask *a)
 }
 
 /*
- * While a gradient has no answer, alternate it with polls, to find out which
- * workers are missing.
+ * While a gradient is unanswered, send the gradient and polls in turn, to find
+ * out which workers are missing.
  */
 static inline void
 dlp_ask_alternate_packets(struct dlp_ask *a)
@@ -339,7 +351,10 @@ dlp_ask_next(struct dlp_ask *a, uint64_t now_ns)
 	return true;
 }
 
-/* Count a round trip, unless the answer may belong to another transmission. */
+/*
+ * Add the round trip time of an answer as a sample, unless the answer may
+ * belong to an earlier transmission.
+ */
 static inline void
 dlp_ask_count_round_trip(struct dlp_ask *a, uint64_t now_ns)
 {
@@ -378,7 +393,7 @@ dlp_ask_receive_lead(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 		return DLP_ASK_NOTHING;
 	}
 	if (memcmp(d->param, a->out.param, sizeof(a->wish.param)) != 0)
-		return DLP_ASK_IGNORED;	/* this is the second answer to the
+		return DLP_ASK_IGNORED;	/* ignore the second answer to the
 					 * RESET */
 	if (d->state == DLP_ERROR)
 		return DLP_ASK_REFUSED;
@@ -386,7 +401,10 @@ dlp_ask_receive_lead(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 	return DLP_ASK_NOTHING;
 }
 
-/* Tell whether d answers a SETUP and is not the echo of a poll. */
+/*
+ * Tell whether packet d is the answer to a SETUP and not a poll that was
+ * returned unchanged.
+ */
 static inline bool
 dlp_ask_is_setup(const struct dlp *d)
 {
@@ -396,8 +414,8 @@ dlp_ask_is_setup(const struct dlp *d)
 }
 
 /*
- * Return the kind of aggregator that answers a poll with d, whose state is
- * SETUP or LEARNING.
+ * Return the kind of aggregator that answers a poll with packet d.  The state
+ * in d is SETUP or LEARNING.
  */
 static inline enum dlp_ask_peer
 dlp_ask_identify_peer(const struct dlp *d)
@@ -444,7 +462,7 @@ dlp_ask_receive_setup(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 		return DLP_ASK_NOTHING;
 	}
 	if (d->state == DLP_ERROR)
-		return DLP_ASK_LOST;	/* the aggregator is the published
+		return DLP_ASK_LOST;	/* the aggregator must be the published
 					 * server */
 	if (a->deadline_ns > now_ns && a->tries == 0)
 		return DLP_ASK_IGNORED;	/* already pausing */
@@ -453,8 +471,8 @@ dlp_ask_receive_setup(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 }
 
 /*
- * Process the list of missing workers.  If this worker is in the list, or if
- * the list is about a later step, our gradient or its answer was lost, so send
+ * Process the list of missing workers.  Our gradient or its answer was lost if
+ * the list contains this worker or is about a later step.  In that case send
  * the gradient again at once.
  */
 static inline enum dlp_ask_news
@@ -578,8 +596,8 @@ dlp_worker_take_gradient(struct dlp_worker *w, uint64_t now_ns)
 }
 
 /*
- * Store the aggregate as a sum of contributions: the sum of the step, or N
- * times the median.
+ * Store the aggregate as a sum of contributions.  This is the sum of the step
+ * or, for a median, the number of workers times the median.
  */
 static inline void
 dlp_worker_store_result(struct dlp_worker *w, const struct dlp *d)
@@ -639,8 +657,8 @@ dlp_worker_deadline_ns(const struct dlp_worker *w)
 }
 
 /*
- * Write the answer or event for which the worker waits, as a text that follows
- * "no".
+ * Write the name of the answer or event for which the worker waits, as a text
+ * that follows "no".
  */
 static inline void
 dlp_worker_describe_wait(const struct dlp_worker *w, char *to, size_t room)
@@ -657,7 +675,8 @@ dlp_worker_describe_wait(const struct dlp_worker *w, char *to, size_t room)
 }
 
 /*
- * Write which workers are missing.  If none is missing, write the last answer.
+ * Write which workers are missing.  If no worker is missing, write the last
+ * answer.
  */
 static inline void
 dlp_worker_describe_last(const struct dlp_worker *w, char *to, size_t room)

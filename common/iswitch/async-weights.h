@@ -8,23 +8,24 @@
  * 	w <- w - q sum,  q = gamma / contributions
  *
  * The result of each operation is rounded to binary32.  Segment i applies round
- * r directly after round r - 1.  It does not wait for the other segments.  t_s
- * is the first round that at least one segment has not applied yet.  The CRC of
- * each round before t_s is the same at all workers.  It is the XOR, over all
- * segments i, of the CRC-32C of the index i (4 bytes, network order) followed
- * by the content of segment i after that round.  The sum of a segment that
- * contains NaN or infinity changes no weight.
+ * r directly after round r - 1.  Segment i does not wait for the other
+ * segments.  t_s is the first round that at least one segment has not applied
+ * yet.  The CRC of each round before t_s is the same at all workers.  The CRC
+ * of a round is the XOR of one CRC-32C for each segment i.  This CRC-32C covers
+ * the index i (4 bytes, network order) and then the content of segment i after
+ * that round.  If the sum of a segment contains NaN or infinity, the sum
+ * changes no weight.
  *
- * Results may arrive in any order, twice, or not at all.  The worker keeps an
- * early result, and at once requests the missing earlier results with Help
- * messages.  It repeats an unanswered request after a time-out.  If no result
- * arrives for a while, it also requests results whose loss may not have been
- * noticed.
+ * Results may arrive in any order, twice, or not at all.  If a result arrives
+ * too early, the worker keeps the result and immediately requests the missing
+ * earlier results with Help messages.  It repeats an unanswered request after a
+ * time-out.  If no result arrives for a while, it also requests results whose
+ * loss may not have been noticed.
  *
- * This is a separate file because it contains only the arithmetic of the
- * algorithm and knows neither jobs nor messages.  Round numbers have 64 bits.
- * The functions read no clock: time is an argument.  async_weights_free() frees
- * the memory.  There is no locking; a caller with two threads must lock.
+ * The file contains only the arithmetic of the algorithm; the code for jobs and
+ * messages is in other files.  Round numbers have 64 bits.  The functions read
+ * no clock: time is an argument.  async_weights_free() frees the memory.  There
+ * is no locking; a caller with two threads must lock.
  */
 #ifndef INNET_ISWITCH_ASYNC_WEIGHTS_H
 #define INNET_ISWITCH_ASYNC_WEIGHTS_H
@@ -50,14 +51,14 @@ enum {
 	ASYNC_WEIGHTS_SPREAD = 256,
 	ASYNC_WEIGHTS_CRCS = 4096,		/* number of rounds whose CRC is
 						 * kept */
-	ASYNC_WEIGHTS_HELPS = 64,		/* maximum number of unanswered
-						 * requests */
+	ASYNC_WEIGHTS_HELPS = 64,		/* maximum number of Helps that
+						 * are unanswered at a time */
 	ASYNC_WEIGHTS_EARLY_BYTES = 16 << 20,	/* limit on the memory for early
 						 * results, in bytes */
 	/*
-	 * How long the worker waits for a result before it sends a request: the
-	 * first wait and the longest wait.  The wait doubles each time that it
-	 * ends without a result.
+	 * How long the worker waits for a result before it requests results:
+	 * the initial wait and the longest wait.  The wait doubles each time
+	 * that it ends without a result.
 	 */
 	ASYNC_WEIGHTS_QUIET_NS = 20000000,
 	ASYNC_WEIGHTS_QUIET_MAX_NS = 1000000000
@@ -65,17 +66,21 @@ enum {
 
 #define ASYNC_WEIGHTS_NONE UINT32_MAX	/* no segment */
 
-/* The verdict on a result. */
+/* What was done with a result that arrived. */
 enum async_weights_verdict {
 	ASYNC_WEIGHTS_APPLIED,
 	ASYNC_WEIGHTS_EARLY,			/* kept */
-	ASYNC_WEIGHTS_AHEAD,			/* too early to be kept */
+	ASYNC_WEIGHTS_AHEAD,			/* the result is too early to be
+						 * kept */
 	ASYNC_WEIGHTS_DUPLICATE,
 	ASYNC_WEIGHTS_BAD_INDEX, ASYNC_WEIGHTS_BAD_LENGTH,
-	ASYNC_WEIGHTS_UNPROVEN,		/* not accepted yet: see
+	ASYNC_WEIGHTS_UNPROVEN,		/* the result is not accepted yet; see
 					 * async_weights_enter_job() */
 	ASYNC_WEIGHTS_PROVEN,
-	/* the switch has a different result, so the worker ends */
+	/*
+	 * the switch has a different result for a round that we have applied,
+	 * so the worker ends
+	 */
 	ASYNC_WEIGHTS_OTHER,
 	ASYNC_WEIGHTS_VERDICTS
 };
@@ -92,53 +97,62 @@ struct async_weights_early {
 };
 
 struct async_weights_seg {
-	int64_t next;			/* first round that is not applied
-					 * yet */
+	int64_t next;			/* first round that the segment has not
+					 * applied yet */
 	int64_t known;			/* the job has completed all rounds of
 					 * the segment before this one */
 	int64_t asked;			/* round of the last Help; -1: none */
 	uint64_t asked_ns;		/* time when the last Help was sent */
 	struct async_weights_early *early;	/* owned, sorted by round */
-	bool again;			/* the missing round was requested more
-					 * than once */
-	bool queued;			/* the segment is in `queue` */
+	bool again;			/* the Help for the missing round was
+					 * sent more than once */
+	bool queued;			/* the index of the segment is in
+					 * `queue` */
 };
 
 struct async_weights {
-	uint32_t elements, floats, segs;	/* segs is 0 until the segment
-						 * size is known */
+	uint32_t elements, floats, segs;	/* number of elements; of floats
+						 * in a segment; of segments,
+						 * which is 0 until `floats` is
+						 * known */
 	float gamma;			/* negative for gradient ascent */
 	uint8_t *w;			/* owned; the weights, encoded as in
 					 * packets */
-	int64_t first;			/* first round that is applied to w */
-	int64_t t_s;			/* all segments have applied the rounds
-					 * before this one */
+	int64_t first;			/* first round that was or will be
+					 * applied to w */
+	int64_t t_s;			/* first round that at least one segment
+					 * has not applied */
 	int64_t most;			/* greatest `next` of any segment */
 	int64_t latest;			/* greatest `known` of any segment */
 	struct async_weights_seg *seg;
-	uint32_t got[ASYNC_WEIGHTS_SPREAD];	/* number of segments that have
-						 * applied a round */
+	uint32_t got[ASYNC_WEIGHTS_SPREAD];	/* ring, by round: number of
+						 * segments that have applied
+						 * the round */
 	uint32_t crc[ASYNC_WEIGHTS_SPREAD];
 	uint32_t crcs[ASYNC_WEIGHTS_CRCS];	/* CRCs of complete rounds */
 	size_t early_bytes;		/* memory that early results use, in
 					 * bytes */
 
 	uint32_t *queue;		/* owned; ring of the indices of
-					 * segments to request */
+					 * segments whose next results must be
+					 * requested */
 	uint32_t queue_at, queued;
 	uint32_t helping;		/* number of unanswered requests */
 	struct rtt rtt;			/* round trip time of a Help */
-	uint64_t retry_ns;		/* time to repeat Helps, or NEVER */
+	uint64_t retry_ns;		/* time when unanswered Helps must be
+					 * repeated, or NEVER */
 	uint64_t quiet_ns, quiet_wait_ns;
-	uint64_t heard_ns;		/* time when a result was last
+	uint64_t heard_ns;		/* time when the last result was
 					 * applied */
 	bool repairs;			/* results are requested with Probes, so
 					 * no Help is sent */
 	bool proving;			/* the switch must prove that it still
 					   has the job that we had joined */
-	uint32_t proof_at;		/* first segment that has a result, or
-					   ASYNC_WEIGHTS_NONE */
-	uint32_t proof;			/* CRC of that segment's last result */
+	uint32_t proof_at;		/* index of the first segment that has
+					 * applied a result, or
+					 * ASYNC_WEIGHTS_NONE */
+	uint32_t proof;			/* CRC of the last result that segment
+					 * proof_at has applied */
 
 	bool waits;			/* results are outstanding */
 	uint64_t waits_ns;		/* time when the worker began to wait
@@ -147,11 +161,12 @@ struct async_weights {
 					 * for another worker; NULL: no copy is
 					 * being made */
 	int64_t copy_round;
-	uint32_t copied;		/* number of segments in the copy */
+	uint32_t copied;		/* number of segments that `copy`
+					 * already contains */
 
 	uint64_t n[ASYNC_WEIGHTS_VERDICTS];
-	uint64_t applied;		/* number of results applied, including
-					 * early results */
+	uint64_t applied;		/* number of results that were applied,
+					 * also those that had arrived early */
 	uint64_t helps, nonfinite;
 };
 
@@ -176,9 +191,9 @@ static inline bool async_weights_set_segments(struct async_weights *a,
  * Record that the switch has accepted our Join.  `next` is the number of the
  * newest round of the switch, as on the wire, plus one.  If we had joined
  * before, the switch may have restarted, so its rounds may belong to another
- * job.  In that case no result is applied until the switch has proved that it
- * has the last result that we applied.  Returns false if the switch cannot have
- * that result.
+ * job.  In that case no result is applied until a result from the switch proves
+ * that the switch has the last result that we applied.  Returns false if the
+ * switch cannot have that result.
  */
 static inline bool async_weights_enter_job(struct async_weights *a,
     uint32_t next, uint64_t now_ns);
@@ -189,59 +204,68 @@ static inline enum async_weights_verdict async_weights_receive_result(
     const struct seg *g, uint64_t now_ns);
 
 /*
- * Tell whether a Help must be sent now.  If so, *word is set to the segment
- * word of the Help.
+ * Tell whether a Help must be sent now.  If the result is true, set *word to
+ * the segment word of the Help.
  */
 static inline bool async_weights_next_help( struct async_weights *a,
     uint64_t now_ns, uint64_t *word);
 
-/* Return when async_weights_next_help() must be called if nothing arrives. */
+/*
+ * Return the time at which async_weights_next_help() must be called if nothing
+ * arrives.
+ */
 static inline uint64_t async_weights_deadline_ns(const struct async_weights *a);
 
 /* Record that results have been outstanding since now_ns. */
 static inline void async_weights_expect_result(struct async_weights *a,
     uint64_t now_ns);
 
-/* Tell whether we still need result g, which the switch no longer keeps. */
+/*
+ * Tell whether we still need result g.  The switch no longer keeps this result.
+ */
 static inline bool async_weights_needs(const struct async_weights *a,
     const struct seg *g);
 
-/* Tell whether all segments have applied exactly the rounds before t_s. */
+/*
+ * Tell whether no segment has applied round t_s, so that all segments are at
+ * the same round.
+ */
 static inline bool async_weights_is_uniform(const struct async_weights *a);
 
 /* Tell whether the job is more than one round ahead of us. */
 static inline bool async_weights_is_behind(const struct async_weights *a);
 
 /*
- * Return the staleness, in rounds, of a gradient that was computed from the
- * weights of round t_w, if it is applied at round t_s.
+ * Return the staleness, in rounds, that a gradient has if it is applied at
+ * round t_s and was computed from the weights of round t_w.
  */
 static inline uint64_t async_weights_staleness(int64_t t_s, int64_t t_w);
 
 /*
- * Return the CRC-32C of the weights for a Join, or 0 (unknown) if some segments
- * are a round ahead of others.
+ * Return the CRC-32C of the weights for a Join.  If some segments are ahead of
+ * others, return 0, which means that the CRC is unknown.
  */
 static inline uint32_t async_weights_weights_crc(const struct async_weights *a);
 
 /*
- * Set *crc to the CRC of a complete round.  Returns false if the round is not
- * complete or its CRC is no longer kept.
+ * Set *crc to the CRC of a round that all segments have applied.  Returns false
+ * if some segments have not applied the round or if its CRC is no longer kept.
  */
 static inline bool async_weights_crc(const struct async_weights *a,
     int64_t round, uint32_t *crc);
 
 /*
- * Return a copy of the weights for another worker, or NULL if there is none
- * yet.  In that case call this function again after results have been applied.
- * All weights of the copy are those before *round.  Each segment is copied when
- * it reaches that round, because the segments of a job may never be at the same
- * round at the same time.  The caller frees the copy.
+ * Return a copy of the weights for another worker, and set *round to the round
+ * before which all its weights were taken.  If the copy is not complete yet,
+ * return NULL; the caller then calls this function again after results have
+ * been applied.  Each segment is copied when it reaches that round, because the
+ * segments may never be at the same round at the same time.  The caller frees
+ * the copy.
  */
 static inline uint8_t *async_weights_take_copy(struct async_weights *a,
     int64_t *round);
 
-/* Return the number that `round` has on the wire. */
+/* Return the number of `round` as it is in packets. */
 static inline uint32_t async_weights_wire(int64_t round);
 
 /* Return the name of verdict v. */
@@ -309,7 +333,9 @@ async_weights_set_segments(struct async_weights *a, uint32_t floats)
 	return true;
 }
 
-/* Return the 64-bit round nearest to `near` whose number on the wire is t. */
+/*
+ * Return the 64-bit round nearest to `near` that has the number t in packets.
+ */
 static inline int64_t
 async_weights_unwrap(uint32_t t, int64_t near)
 {
@@ -378,7 +404,10 @@ async_weights_expect_result(struct async_weights *a, uint64_t now_ns)
 	a->waits = true;
 }
 
-/* Queue a request for segment i, unless the segment is queued already. */
+/*
+ * Add segment i to the queue of segments to request, unless it is already in
+ * the queue.
+ */
 static inline void
 async_weights_queue_help(struct async_weights *a, uint32_t i)
 {
@@ -390,7 +419,7 @@ async_weights_queue_help(struct async_weights *a, uint32_t i)
 	a->queue[(a->queue_at + a->queued++) % a->segs] = i;
 }
 
-/* Restart the timer that detects silence. */
+/* Restart the timer that measures how long no result has arrived. */
 static inline void
 async_weights_restart_silence(struct async_weights *a, uint64_t now_ns)
 {
@@ -506,7 +535,7 @@ async_weights_store_early(
 	return ASYNC_WEIGHTS_EARLY;
 }
 
-/* Apply the early results of segment i that are now next in order. */
+/* Apply the early results of segment i whose turn has come. */
 static inline void
 async_weights_apply_early(struct async_weights *a, uint32_t i)
 {
@@ -541,7 +570,10 @@ async_weights_check_proof(struct async_weights *a, const struct seg *g,
 	return ASYNC_WEIGHTS_PROVEN;
 }
 
-/* End the request for segment i, because the missing round has arrived. */
+/*
+ * Mark the request for segment i as answered, because the missing round has
+ * arrived.
+ */
 static inline void
 async_weights_end_help(struct async_weights *a, uint32_t i, uint64_t now_ns)
 {
@@ -638,7 +670,9 @@ async_weights_needs(const struct async_weights *a, const struct seg *g)
 	return async_weights_unwrap(g->iteration, need) == need;
 }
 
-/* Queue again each request that has not been answered in time. */
+/*
+ * Add each segment whose request was not answered in time to the queue again.
+ */
 static inline void
 async_weights_expire_helps(struct async_weights *a, uint64_t now_ns)
 {
@@ -663,8 +697,8 @@ async_weights_expire_helps(struct async_weights *a, uint64_t now_ns)
 }
 
 /*
- * Return the segment word of a Help for `round` of segment i.  An answer is
- * expected only if the job is known to have completed that round.
+ * Return the segment word of a Help for `round` of segment i.  Expect an answer
+ * only if the job is known to have completed that round.
  */
 static inline uint64_t
 async_weights_make_help(struct async_weights *a, uint32_t i, int64_t round,
@@ -686,9 +720,10 @@ async_weights_make_help(struct async_weights *a, uint32_t i, int64_t round,
 }
 
 /*
- * After a silence, request the segments that are behind the others.  If none is
- * behind, request the first segment, because the loss of a result may not have
- * been noticed.  Returns true if a Help for *word must be sent.
+ * If no result has arrived for a while, request results for the segments that
+ * are behind the others.  If no segment is behind, request a result for the
+ * first segment, because the loss of a result may not have been noticed.
+ * Returns true if a Help with segment word *word must be sent.
  */
 static inline bool
 async_weights_end_silence(

@@ -1,29 +1,31 @@
 /*
- * async-worker.h - an asynchronous worker: what it sends, requests and receives
+ * async-worker.h - an asynchronous worker: which packets it sends, and how it
+ * handles packets that arrive
  *
  * This is the worker of iSwitch's Algorithm 1.  It is a member of a job
  * (membership.h) and applies results to its weights (async-weights.h).  It
  * sends the gradients that the caller commits, one at a time.  It sends all
  * segments of a gradient, in order of index.  A parameter server answers each
- * gradient before it accepts the next.  If the server requests segments of a
- * gradient, the worker sends them again.  If the server neither requests
- * segments nor answers for one second, the worker sends the whole gradient
- * again.
+ * gradient before it accepts the next gradient.  If the server requests
+ * segments of a gradient, the worker sends them again.  If the server neither
+ * requests segments nor answers for one second, the worker sends the whole
+ * gradient again.
  *
  * If the switch repairs losses (arq/retransmit.h), a push ends when a STATE
  * acknowledges all of it.  Until that STATE arrives, the worker keeps the
- * gradient and repairs losses.  Without this repair, a segment that was lost
- * would always have one contribution fewer than the other segments.  The worker
+ * gradient and repairs losses.  If it did not, a segment that was lost would
+ * from then on have one contribution fewer than the other segments.  The worker
  * sends Probes after a push and during a round.  These Probes also request
  * missing results of the round.
  *
  * The caller commits a gradient when async_worker_is_ready() returns true, and
  * keeps it until it commits the next one.  It passes packets from the switch to
  * async_worker_receive_result() and async_worker_receive_control().  It calls
- * async_worker_next() and sends the output, until that function returns false.
- * Then it calls the function again at the time that async_worker_deadline_ns()
- * returns.  After each run it reports to async_worker_count_sent() how many
- * segments were sent.  If the socket had no room for all of them, it calls
+ * async_worker_next() again and again and sends the output, until
+ * async_worker_next() returns false.  At the time that
+ * async_worker_deadline_ns() returns, it calls async_worker_next() again.
+ * After each run it reports to async_worker_count_sent() how many segments were
+ * sent.  If the socket had no room for a packet for all of them, it calls
  * async_worker_note_room() as soon as there may be room again.  Messages go
  * through the caller's secure channel (channel-client.h).
  *
@@ -46,16 +48,18 @@
 #define ASYNC_WORKER_NEVER MEMBERSHIP_NEVER
 
 enum {
-	ASYNC_WORKER_ASKS = 256,	/* maximum number of queued requests
-					 * from a server */
+	ASYNC_WORKER_ASKS = 256,	/* maximum number of segments that a
+					 * server has requested and that are
+					 * queued */
 	ASYNC_WORKER_BURST_NS = 1000000,	/* longest duration of a burst
 						 * if vectors are paced */
-	ASYNC_WORKER_AGAIN_NS = 1000000000,	/* silence of a server after
-						   which the whole gradient is
-						   sent again */
+	ASYNC_WORKER_AGAIN_NS = 1000000000,	/* if nothing arrives from a
+						 * server for this time, the
+						 * whole gradient is sent
+						 * again */
 	/*
-	 * number of bytes that may wait for the link when a gradient is
-	 * committed: one run, as the kernel counts its bytes
+	 * a gradient may be committed if at most this number of bytes waits for
+	 * the link; it is the size of one run, as the kernel counts it
 	 */
 	ASYNC_WORKER_UNSENT_BYTES = 80000,
 	ASYNC_WORKER_WHY_BYTES = MEMBERSHIP_WHY_BYTES
@@ -64,8 +68,8 @@ enum {
 struct async_worker_conf {
 	float gamma;			/* learning rate; negative for gradient
 					 * ascent */
-	int64_t first;			/* first round that is applied to the
-					 * weights */
+	int64_t first;			/* first round that will be applied to
+					 * the weights */
 	uint64_t staleness; /* largest staleness of a gradient that is sent, in
 			     * rounds */
 	uint64_t pace_bps;		/* limit on the rate of vectors, in
@@ -75,25 +79,26 @@ struct async_worker_conf {
 };
 
 /*
- * The reason why the worker has ended.  If the value is ASYNC_WORKER_GOING, the
- * membership `in` may have ended nevertheless.
+ * The reason why the worker has ended.  The value is also ASYNC_WORKER_GOING if
+ * the worker has ended because its membership `in` has ended.
  */
 enum async_worker_end {
 	ASYNC_WORKER_GOING,
 	ASYNC_WORKER_NO_MEMORY,
-	ASYNC_WORKER_STUCK,		/* `round` of segment `index` is
+	ASYNC_WORKER_STUCK,		/* the worker cannot continue, because
+					 * `round` of segment `index` is
 					 * missing */
 	/*
-	 * The next two values mean that the switch has another job, as `round`
-	 * of segment `index` shows.
+	 * The next two values mean that the switch has a different job.
+	 * `round` of segment `index` shows this.
 	 */
-	ASYNC_WORKER_AHEAD,		/* the job has not reached that round */
+	ASYNC_WORKER_AHEAD,		/* the job has not reached `round` */
 	ASYNC_WORKER_OTHER,		/* the job has a different result for
-					 * that round */
+					 * `round` */
 	ASYNC_WORKER_SILENT,		/* the job does not send the result of
-					 * that round */
-	ASYNC_WORKER_GONE		/* the job no longer keeps that
-					 * result */
+					 * `round` */
+	ASYNC_WORKER_GONE		/* the job no longer keeps the result of
+					 * `round` */
 };
 
 enum async_worker_count {
@@ -106,10 +111,13 @@ enum async_worker_count {
 
 /* A packet to send: a run of segments of the gradient, or a control message. */
 struct async_worker_out {
-	uint32_t iteration, first, count;	/* count is 0 for a message */
+	uint32_t iteration, first, count;	/* for a run: its iteration,
+						 * first segment and number of
+						 * segments; for a message,
+						 * count is 0 */
 	bool again;			/* the packet has been sent before */
-	bool repaired;			/* the run is from the retransmission
-					 * queue */
+	bool repaired;			/* the run was taken from the
+					 * retransmission queue */
 	size_t len;
 	uint8_t message[CONTROL_MAX_BYTES];
 };
@@ -121,12 +129,14 @@ struct async_worker {
 	enum async_worker_end end;
 	int64_t round;			/* the round because of which the worker
 					 * ended */
-	uint32_t index;			/* index of the segment of that round */
+	uint32_t index;			/* index of the segment to which `round`
+					 * belongs */
 	uint64_t n[ASYNC_WORKER_COUNTS];
 
 	/*
-	 * Whether lost segments of the last push and missing results of a round
-	 * are repaired with Probes, and the state of this repair.
+	 * Are lost segments of the last push and missing results of a round
+	 * requested with Probes?  If so, `retransmit` is the state of this
+	 * repair.
 	 */
 	bool repairs;
 	struct retransmit retransmit;
@@ -139,12 +149,13 @@ struct async_worker {
 					 * repaired */
 	bool again;			/* the whole gradient is being sent
 					 * again */
-	bool blocked;			/* the socket had no room */
-	int64_t need;			/* value of t_s after the server's
-					 * answer is applied */
+	bool blocked;			/* the socket had no room for a
+					 * packet */
+	int64_t need;			/* value of t_s when the server's answer
+					 * has been applied */
 	uint64_t send_ns;		/* earliest time of the next run */
-	uint64_t asked_ns;		/* when the gradient was last sent or
-					 * requested */
+	uint64_t asked_ns;		/* time when a segment of the gradient
+					 * was last sent or requested */
 	uint32_t ask[ASYNC_WORKER_ASKS];	/* queue of the indices of
 						 * requested segments */
 	uint32_t asks, asked;
@@ -161,31 +172,32 @@ static inline bool async_worker_init(struct async_worker *w,
 static inline void async_worker_free(struct async_worker *w);
 
 /*
- * Tell whether a gradient may be committed now.  `room` says whether at most
- * ASYNC_WORKER_UNSENT_BYTES bytes wait for the link.
+ * Tell whether a gradient may be committed now.  The caller sets `room` if at
+ * most ASYNC_WORKER_UNSENT_BYTES bytes wait for the link.
  */
 static inline bool async_worker_is_ready(const struct async_worker *w,
     bool room, uint64_t now_ns);
 
 /*
  * Return the time from which a gradient may be committed if nothing else
- * arrives.  Returns NEVER if something must arrive or be sent first.  No
- * gradient is committed while the last one is being sent or while a round is
- * arriving, because a worker that pushes faster than rounds arrive only fills
- * queues.  A worker that is behind must catch up first, because its gradient
- * would be stale; but if nothing arrives for a second, it pushes, because all
- * workers may wait for each other.  A parameter server must answer first.
+ * arrives.  Returns NEVER if a packet must arrive or be sent first.  No
+ * gradient may be committed while the last gradient is being sent or while a
+ * round is arriving, because a worker that pushes faster than rounds arrive
+ * only fills queues.  A worker that is behind must catch up first, because its
+ * gradient would be stale.  But if nothing arrives for one second, the worker
+ * may push, because otherwise all workers may wait for each other.  If the
+ * switch is a parameter server, its answer must arrive first.
  */
 static inline uint64_t async_worker_ready_ns(const struct async_worker *w);
 
 /*
  * Tell whether a gradient with a staleness of `stale` rounds may be sent.  If
- * not, the caller discards the gradient.
+ * the result is false, the caller must discard the gradient.
  */
 static inline bool async_worker_is_fresh(const struct async_worker *w,
     uint64_t stale);
 
-/* Commit a gradient. Its segments may be sent from at_ns on. */
+/* Commit a gradient.  Its segments may be sent from time at_ns on. */
 static inline void async_worker_commit(struct async_worker *w, uint64_t at_ns);
 
 /* Process a control message from the switch that the channel has accepted. */
@@ -207,17 +219,17 @@ static inline bool async_worker_next(struct async_worker *w, uint64_t now_ns,
 
 /*
  * Record that the first n segments of run o were sent.  If n is less than the
- * length of the run, there was no room for the rest.
+ * length of the run, the socket had no room for the rest.
  */
 static inline void async_worker_count_sent(struct async_worker *w,
     const struct async_worker_out *o, uint32_t n, uint64_t now_ns);
 
-/* Record that there may be room to send again. */
+/* Record that the socket may have room again. */
 static inline void async_worker_note_room(struct async_worker *w);
 
 /*
- * Return when the caller must call async_worker_next() again if nothing arrives
- * and the socket gets no room.
+ * Return the time at which the caller must call async_worker_next() again if
+ * nothing arrives and the socket gets no room.
  */
 static inline uint64_t async_worker_deadline_ns(const struct async_worker *w);
 
@@ -235,8 +247,8 @@ static inline uint64_t async_worker_count(const struct async_worker *w,
     enum async_worker_count what);
 
 /*
- * Write to `text` the reason why the worker ended, as a phrase that follows the
- * name of the switch.  Returns `text`, which may be empty.
+ * Write to `text` the reason why the worker ended, as a phrase for a message
+ * after the name of the switch.  Returns `text`, which may be empty.
  */
 static inline const char *async_worker_why(const struct async_worker *w,
     char text[ASYNC_WORKER_WHY_BYTES]);
@@ -245,7 +257,8 @@ static inline const char *async_worker_why(const struct async_worker *w,
 
 /*
  * Tell the retransmission queue which round is missing and whether results are
- * outstanding.  If the push is complete, mark the worker as no longer busy.
+ * outstanding.  If all segments of the push are acknowledged, mark the worker
+ * as no longer busy.
  */
 static inline void
 async_worker_update_repair(struct async_worker *w)
@@ -283,8 +296,8 @@ async_worker_start_repair(struct async_worker *w, uint64_t now_ns)
 	retransmit_start(&w->retransmit, (w->pushes - 1) & (SEG_ITERATIONS - 1),
 	    now_ns);
 	if (w->busy)
-		retransmit_ready_all(&w->retransmit); /* send the whole gradient
-						       * again */
+		retransmit_ready_all(&w->retransmit); /* the whole gradient must
+						       * be sent again */
 	async_worker_update_repair(w);
 	return true;
 }
@@ -391,7 +404,10 @@ async_worker_is_going(const struct async_worker *w)
 	return w->end == ASYNC_WORKER_GOING && w->in.end == MEMBERSHIP_GOING;
 }
 
-/* End the worker with reason `end`; name `round` and segment `index` in it. */
+/*
+ * End the worker for the reason `end`, which concerns `round` of segment
+ * `index`.
+ */
 static inline void
 async_worker_end_with(struct async_worker *w, enum async_worker_end end,
     int64_t round, uint32_t index)
@@ -425,7 +441,8 @@ async_worker_ready_ns(const struct async_worker *w)
 	if (w->busy || w->end != ASYNC_WORKER_GOING || a->proving ||
 	    !membership_works(&w->in) || a->t_s < w->need)
 		return ASYNC_WORKER_NEVER;
-	if (async_weights_is_behind(a))	/* the missing round may need a push */
+	if (async_weights_is_behind(a))	/* the missing round may be incomplete
+					 * until we push */
 		return a->heard_ns + ASYNC_WEIGHTS_QUIET_MAX_NS;
 	return async_weights_is_uniform(a) ? 0 : a->heard_ns +
 	    ASYNC_WEIGHTS_QUIET_NS;
@@ -468,8 +485,8 @@ async_worker_enter_job(struct async_worker *w, uint64_t now_ns)
 }
 
 /*
- * Queue the segment that a server requests.  It belongs to the last gradient,
- * which the caller still has.
+ * Queue the segment that a server requests.  The segment belongs to the last
+ * gradient, which the caller still has.
  */
 static inline void
 async_worker_receive_help(struct async_worker *w, const struct seg *s,
@@ -529,7 +546,10 @@ async_worker_receive_result(struct async_worker *w, const struct seg *s,
 	return v;
 }
 
-/* Return when the worker stops waiting for a missing round, or NEVER. */
+/*
+ * Return the time at which the worker stops waiting for a missing round, or
+ * NEVER.
+ */
 static inline uint64_t
 async_worker_give_up_ns(const struct async_worker *w)
 {
@@ -554,8 +574,8 @@ async_worker_end_stuck(struct async_worker *w)
 }
 
 /*
- * Return when the whole gradient must be sent again because a server may have
- * received none of it, or NEVER.
+ * Return the time at which the whole gradient must be sent again, or NEVER.  It
+ * is sent again because a server may have received none of it.
  */
 static inline uint64_t
 async_worker_repeat_ns(const struct async_worker *w)
@@ -627,8 +647,8 @@ async_worker_burst_segments(const struct async_worker *w)
 }
 
 /*
- * Return the length of the next run of requested segments, which is at most
- * `most`.  *first is set to the index of its first segment.
+ * Return the number of segments in the next run of requested segments, at most
+ * `most`.  Set *first to the index of the first segment of the run.
  */
 static inline uint32_t
 async_worker_next_answer(const struct async_worker *w, uint32_t most,
@@ -644,7 +664,8 @@ async_worker_next_answer(const struct async_worker *w, uint32_t most,
 }
 
 /*
- * Take the next run of the gradient.  Segments that were requested come first.
+ * Store the next run of the gradient in *o.  Segments that a server has
+ * requested are sent first.
  */
 static inline bool
 async_worker_next_run(struct async_worker *w, struct async_worker_out *o,
@@ -683,14 +704,17 @@ async_worker_next(struct async_worker *w, uint64_t now_ns,
 	if (!w->in.closed && !w->blocked && now_ns >= w->send_ns &&
 	    async_worker_next_run(w, o, now_ns))
 		return true;
-	/* after the segments, because these may complete the requested round */
+	/*
+	 * a Help is sent after the segments, because the segments may complete
+	 * the round that the Help requests
+	 */
 	return async_worker_put_probe(w, o, now_ns) ||
 	    async_worker_put_help(w, o, now_ns);
 }
 
 /*
- * Set the earliest time of the next run after n segments were sent.  A process
- * that wakes up late may catch up by at most the length of one burst.
+ * Set the earliest time of the next run after n segments were sent.  If the
+ * process has woken up late, it may send at most one longest burst at once.
  */
 static inline void
 async_worker_pace_next(struct async_worker *w, uint32_t n, uint64_t now_ns)

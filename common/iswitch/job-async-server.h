@@ -10,18 +10,18 @@
  *
  * G and `sent` are binary64 and the answer is binary32, so each answer corrects
  * the rounding error of the answer before it.  A worker applies an answer like
- * a result with one contribution: w <- w - gamma answer.  So it gets the
- * weights of the server, which are w0 - gamma G.  The answers to each member
- * have consecutive round numbers, and the server keeps the last
- * JOB_ASYNC_SERVER_KEPT of them.  A member that starts again with w0 gets all
- * of G in one answer.
+ * a result with one contribution: w <- w - gamma answer.  So the worker gets
+ * the weights of the server, which are w0 - gamma G.  The answers to each
+ * member have consecutive round numbers, and the server keeps the last
+ * JOB_ASYNC_SERVER_KEPT of them.  If a member starts again with w0, one answer
+ * brings it all of G.
  *
  * The server collects one vector of each member at a time.  When a segment of a
  * newer push arrives, the server discards an incomplete older push and counts
  * it.
  *
- * This module knows neither jobs nor addresses.  job_async_server_free() frees
- * the memory.
+ * The code for jobs and addresses is in other files.  job_async_server_free()
+ * frees the memory.
  */
 #ifndef INNET_ISWITCH_JOB_ASYNC_SERVER_H
 #define INNET_ISWITCH_JOB_ASYNC_SERVER_H
@@ -39,39 +39,44 @@
 enum { JOB_ASYNC_SERVER_KEPT = 16 };	/* number of answers that are kept for
 					 * each member */
 
-/* The verdict on a segment. */
+/* What was done with a segment that arrived. */
 enum job_async_server_verdict {
 	JOB_ASYNC_SERVER_ADDED,
-	JOB_ASYNC_SERVER_WHOLE,		/* added, and the vector is complete
-					 * now */
+	JOB_ASYNC_SERVER_WHOLE,		/* the segment was added, and the vector
+					 * is complete now */
 	JOB_ASYNC_SERVER_DUPLICATE
 };
 
 struct job_async_server_member {
-	double *sent_total;		/* sum of the answers that this member
-					 * got; NULL: the member is unknown */
+	double *sent_total;		/* owned; sum of the answers that this
+					 * member got; NULL: the member is
+					 * unknown */
 	uint8_t *vector;		/* the vector that the member is
 					 * sending */
-	bool *received;			/* by segment index: has the segment of
+	bool *received;			/* by segment index: has this segment of
 					 * `vector` arrived? */
 	uint32_t received_count;
-	uint32_t push;			/* number of the push, as on the wire */
+	uint32_t push;			/* number of the push that `vector`
+					 * belongs to, as in packets */
 	bool has_push;			/* the member has sent a push since it
 					 * joined */
-	int64_t round;			/* round of the next answer */
+	int64_t round;			/* round of the next answer to this
+					 * member */
 	uint8_t *answer;		/* packets of the last
 					 * JOB_ASYNC_SERVER_KEPT answers */
 	/*
-	 * For the caller: the outbox rounds in which the answers were posted.
+	 * The outbox round in which each answer was posted.  Only the caller
+	 * uses this field.
 	 */
 	uint64_t posted[JOB_ASYNC_SERVER_KEPT];
 };
 
 struct job_async_server {
 	uint32_t elements, floats, segs;
-	size_t stride;			/* number of bytes in a packet */
-	uint32_t head;			/* number of bytes in a packet before
-					 * its floats */
+	size_t stride;			/* number of bytes in the packet of a
+					 * segment */
+	uint32_t head;			/* number of bytes in the packet of a
+					 * segment before the floats */
 	double *total;			/* G: sum of all vectors, by element */
 	struct job_async_server_member *m;	/* members by id */
 	uint32_t room;			/* number of members for which `m` has
@@ -80,8 +85,8 @@ struct job_async_server {
 };
 
 /*
- * Return the number of bytes that the total and the vectors of `members`
- * members need.
+ * Return the number of bytes of memory for the total and for the vectors of
+ * `members` members.
  */
 static inline uint64_t job_async_server_bytes(uint32_t elements,
     uint32_t floats, uint32_t members);
@@ -107,7 +112,7 @@ static inline struct job_async_server_member *job_async_server_member(
 static inline bool job_async_server_add_member(struct job_async_server *s,
     uint32_t id);
 
-/* Restart member m at round `first` with the initial weights. */
+/* Restart member m, which has the initial weights, at round `first`. */
 static inline void job_async_server_restart_member(struct job_async_server *s,
     struct job_async_server_member *m, int64_t first);
 
@@ -141,8 +146,8 @@ static inline uint8_t *job_async_server_packet(const struct job_async_server *s,
 
 /*
  * Return the packet of segment i in the answer of `round` to member m.  Returns
- * NULL if the round has not been answered, is before `first`, or is no longer
- * kept.
+ * NULL if that answer has not been made, is from a round before `first`, or is
+ * no longer kept.
  */
 static inline const uint8_t *job_async_server_find_packet(
     const struct job_async_server *s, const struct job_async_server_member *m,

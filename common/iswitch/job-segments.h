@@ -3,16 +3,16 @@
  *
  * This file implements the switch's side of iSwitch, sections 3.2 to 3.4 and
  * Algorithm 1.  Each segment of a member is counted under exactly one reason of
- * enum job_count.  The packets to send are put into the outbox of the job.
+ * enum job_count.  Packets to be sent are put into the outbox of the job.
  *
  * A job that acts as a server (cf->whole, cf->server) receives whole vectors
  * over one link.  N vectors or N answers at the same time would overflow that
  * link and its queue.  The job therefore sends the answers to one member after
  * another, as fast as the driver has room (job_send_backlog()).  A member that
  * has its answer sends its next vector while the others get their answers.  If
- * a member falls silent in the middle of a vector, the job asks it for a few of
- * the lost segments.  As these arrive, the job asks for more.  So the lost
- * segments arrive at the pace of the link.
+ * a member stops sending in the middle of a vector, the job asks the member for
+ * a few of the lost segments.  As these segments arrive, the job asks for more.
+ * So the lost segments arrive at the pace of the link.
  */
 #ifndef INNET_ISWITCH_JOB_SEGMENTS_H
 #define INNET_ISWITCH_JOB_SEGMENTS_H
@@ -27,12 +27,12 @@
 #include "common/iswitch/sums.h"
 
 enum {
-	JOB_RUN_BYTES = 60000,	/* number of bytes posted to one member at a
-				 * time */
+	JOB_RUN_BYTES = 60000,	/* maximum number of bytes of an answer that are
+				 * posted to one member at a time */
 	/*
 	 * Limits on the number of lost segments for which the job asks one
-	 * member at a time: the first limit, the smallest limit and the largest
-	 * limit.  JOB_ASKS_ALL is the limit for all members together.
+	 * member at a time: the initial limit, the smallest limit and the
+	 * largest limit.  JOB_ASKS_ALL is the limit for all members together.
 	 */
 	JOB_ASKS_FIRST = 16,
 	JOB_ASKS_LEAST = 4,
@@ -40,14 +40,18 @@ enum {
 	JOB_ASKS_ALL = 512
 };
 
-/* A function of the caller that sends member m a Help for segment `word`. */
+/*
+ * A function of the caller that sends a Help with segment word `word` to member
+ * m.
+ */
 typedef void job_ask(void *ctx, const struct member *m, uint64_t word);
 
-/* The action that a Help requires of the caller. */
+/* What the caller must do after a Help. */
 enum job_help_result {
 	JOB_HELPED,		/* nothing */
-	JOB_HELP_LOST,		/* the result is no longer kept */
-	JOB_HELP_PARENT		/* the parent must be asked */
+	JOB_HELP_LOST,		/* tell the sender that the result is no longer
+				 * kept */
+	JOB_HELP_PARENT		/* ask the parent for the result */
 };
 
 /* Does the job receive whole vectors over one link? */
@@ -55,23 +59,23 @@ static inline bool job_acts_as_server(const struct job *j);
 
 /*
  * Process segment g of member `id` and return the reason under which it was
- * counted.  *gone is set if the member asks for a result that is no longer
- * kept.  In that case the caller must notify the member.
+ * counted.  Sets *gone if the segment shows that the member lacks a result that
+ * is no longer kept.  In that case the caller must notify the member.
  */
 static inline enum job_count job_receive_segment(struct job *j, uint32_t id,
     const struct seg *g, uint64_t now_ns, bool *gone);
 
 /*
  * Store result g from the parent and send it to the members.  Returns false if
- * g is too old or does not fit.
+ * g is too old or has the wrong index or length.
  */
 static inline bool job_receive_result(struct job *j, const struct seg *g,
     uint64_t now_ns);
 
 /*
  * Answer a Help of member `id` for result g: send the result again, or ask each
- * member that has not contributed to send its segment.  The return value says
- * what the caller must do.
+ * member that has not contributed for its segment.  The return value says what
+ * the caller must do.
  */
 static inline enum job_help_result job_answer_help(struct job *j, uint32_t id,
     const struct seg *g, uint64_t now_ns, job_ask *ask, void *ctx);
@@ -84,9 +88,9 @@ static inline void job_answer_parent_help(struct job *j, const struct seg *g,
     uint64_t now_ns, job_ask *ask, void *ctx);
 
 /*
- * Discard the result of segment i of iteration t, which came from an earlier
- * instance of the parent's job, and ask the members for their contributions
- * again.
+ * Discard the result of segment i of iteration t, because it came from an
+ * earlier instance of the parent's job.  Ask the members for their
+ * contributions again.
  */
 static inline void job_repeat_segment(struct job *j, int64_t t, uint32_t i,
     uint64_t now_ns, job_ask *ask, void *ctx);
@@ -107,22 +111,22 @@ static inline uint16_t job_force_broadcast(struct job *j, const struct seg *g,
 static inline void job_reset(struct job *j);
 
 /*
- * Complete each slot that has been filling for longer than cf->straggler_ns.  A
- * slot that has too few contributions for a result waits for the same time
- * again.
+ * Complete each slot that has been filling for longer than cf->straggler_ns.
+ * If a slot has too few contributions for a result, let it wait for the same
+ * time again.
  */
 static inline void job_complete_stragglers(struct job *j, uint64_t now_ns);
 
 /*
- * Ask each member that fell silent in the middle of a vector for the missing
- * segments of that vector.
+ * Ask each member that has stopped sending in the middle of a vector for the
+ * missing segments of that vector.
  */
 static inline void job_ask_silent(struct job *j, uint64_t now_ns, job_ask *ask,
     void *ctx);
 
 /*
- * Ask member `id` for as many lost segments as its credit allows.  Returns
- * false if the vector of the member is complete.
+ * Ask member `id` for as many of its lost segments as its credit allows.
+ * Returns false if the vector of the member is complete.
  */
 static inline bool job_ask_more(struct job *j, uint32_t id, job_ask *ask,
     void *ctx);
@@ -134,8 +138,8 @@ static inline bool job_ask_more(struct job *j, uint32_t id, job_ask *ask,
 static inline bool job_send_backlog(struct job *j);
 
 /*
- * Is segment i of iteration t still queued for member `id`?  If so, the segment
- * need not be sent again.
+ * Is the result of segment i of iteration t still queued for member `id`?  If
+ * so, the result need not be sent again.
  */
 static inline bool job_answer_is_queued(const struct job *j, uint32_t id,
     int64_t t, uint32_t i);
@@ -154,20 +158,22 @@ static inline bool job_resend_result(struct job *j, struct member *m,
 static inline bool job_resend_answer(struct job *j, uint32_t id,
     const uint8_t *p, int64_t t, uint32_t i);
 
-/* Return the slot of segment i that has the latest iteration. */
+/*
+ * Among the slots of segment i, return the slot that has the latest iteration.
+ */
 static inline uint32_t job_latest_slot(const struct job *j, uint32_t i);
 
 /*
  * May member `id` continue with an asynchronous server from round n on?  `crc`
- * is the checksum of its weights (0: unknown).  `id` is MEMBERS_NONE for a new
- * member.  A member may continue if its last answers are kept, or if it starts
- * from the round and the weights with which the job started.
+ * is the checksum of the member's weights (0: unknown).  `id` is MEMBERS_NONE
+ * for a new member.  A member may continue if its answers from round n on are
+ * kept, or if it has the round and the weights with which the job started.
  */
 static inline bool job_server_admits(struct job *j, uint32_t id, int64_t n,
     uint32_t crc);
 
 /*
- * Admit member `id` to an asynchronous server.  Returns false if there is no
+ * Add member `id` to an asynchronous server.  Returns false if there is no
  * memory.
  */
 static inline bool job_enter_server(struct job *j, uint32_t id);
@@ -185,7 +191,7 @@ job_acts_as_server(const struct job *j)
 
 /*
  * Post packet p, which contains segment i of an answer, to member `id`.
- * Returns the outbox round in which the packet is sent.
+ * Returns the outbox round in which the packet will be sent.
  */
 static inline uint64_t
 job_post_answer(struct job *j, uint32_t id, const uint8_t *p, uint32_t i)
@@ -212,8 +218,8 @@ job_queue_answer(struct job *j, uint32_t id, int64_t t)
 	struct member_flow *f = &j->members.m[id].flow;
 
 	if (f->has_answer)
-		return;			/* this answer is sent after the earlier
-					 * ones */
+		return;			/* send this answer after the earlier
+					 * answers */
 	f->has_answer = true;
 	f->answer = t;
 	f->answered = 0;
@@ -260,7 +266,8 @@ job_send_run(struct job *j, uint32_t id)
 		f->answered = 0;
 		f->answer++;
 		f->has_answer = j->cf->server;
-		j->notify = true; /* the member has its whole answer */
+		j->notify = true; /* the whole answer has been posted to the
+				   * member */
 	}
 	f->has_answer = f->has_answer && p != NULL;
 	return n;
@@ -306,7 +313,7 @@ job_lacks_segment(const struct job *j, uint32_t id, int64_t t, uint32_t i)
 
 /*
  * Has member `id` begun to send a vector that may still lack segments?  If so,
- * *t is set to the iteration of the vector.
+ * set *t to the iteration of the vector.
  */
 static inline bool
 job_has_begun_vector(const struct job *j, uint32_t id, int64_t *t)
@@ -343,7 +350,10 @@ job_ask_more(struct job *j, uint32_t id, job_ask *ask, void *ctx)
 	return f->outstanding > 0;
 }
 
-/* Set the time at which a silent member must be asked for lost segments. */
+/*
+ * Set the time at which the job must ask a member for lost segments if the
+ * member sends nothing.
+ */
 static inline void
 job_set_ask_deadline(struct job *j, struct member_flow *f, uint64_t now_ns)
 {
@@ -354,7 +364,7 @@ job_set_ask_deadline(struct job *j, struct member_flow *f, uint64_t now_ns)
 
 /*
  * Record the progress of member `id`, which is sending its vector of iteration
- * t.  `new` says that a segment was added.
+ * t.  `new` says whether a segment was added.
  */
 static inline void
 job_note_progress(struct job *j, uint32_t id, int64_t t, bool new,
@@ -403,8 +413,8 @@ job_ask_silent(struct job *j, uint64_t now_ns, job_ask *ask, void *ctx)
 		}
 		if (f->credit == 0)
 			f->credit = JOB_ASKS_FIRST;
-		else if (f->outstanding > 0) /* the Helps or the requested
-					      * segments were lost */
+		else if (f->outstanding > 0) /* assume that the Helps or the
+					      * requested segments were lost */
 			f->credit = (f->credit + JOB_ASKS_LEAST) / 2;
 		f->asked_upto = f->outstanding = 0;
 		f->deadline_ns = UINT64_MAX;
@@ -429,10 +439,10 @@ job_results_sent(const struct job *j, const struct member *m)
 }
 
 /*
- * May member m, which has just sent a packet, get a result again?  The member
- * may get four repeated results for each new result.  The unused part of this
- * allowance is saved, up to the number of kept results that the member can
- * lack.  Beyond the allowance, the member may get ten repeated results per
+ * May a result be sent again to member m, which has just sent a packet?  A
+ * member may get four repeated results for each new result.  If it uses less,
+ * the rest is saved, up to the number of kept results that the member can lack.
+ * A member that has used up this allowance may get ten repeated results per
  * second.
  */
 static inline bool
@@ -500,7 +510,8 @@ job_grow_pushed(struct job *j, uint32_t segs)
 }
 
 /*
- * Make room for another row in slot `at` or, with --members, for more segments.
+ * Make room for another row in slot `at` or, if --members is given, for more
+ * segments.
  */
 static inline bool
 job_make_room(struct job *j, uint32_t at, const struct seg *g)
@@ -522,12 +533,13 @@ job_make_room(struct job *j, uint32_t at, const struct seg *g)
 	return job_reshape(j, &s);
 }
 
-/* Does g have the length that its index requires? */
+/* Does segment g have the length that its index requires? */
 static inline bool
 job_segment_fits(struct job *j, const struct seg *g)
 {
 	if (g->contributions == 0)
-		return false;		/* the sum is divided by this number */
+		return false;		/* receivers divide the sum by this
+					 * number */
 	if (j->grows)
 		return job_make_room(j, SUMS_NONE, g);
 	return g->index < j->sums.s.segs && g->n == seg_floats_at(
@@ -550,8 +562,9 @@ job_add_segment(struct job *j, uint32_t at, uint32_t id, const struct seg *g)
 }
 
 /*
- * May the slot of segment i begin iteration t?  Yes, if the previous segment in
- * the slot is done and t is not before the first iteration of the job.
+ * May the slot of segment i begin iteration t?  It may if the segment that used
+ * the slot before is complete and t is not before the first iteration of the
+ * job.
  */
 static inline bool
 job_may_begin_slot(const struct job *j, int64_t t, uint32_t i)
@@ -574,8 +587,8 @@ job_add_sync(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 		kept = sums_find_result(&j->sums, t, g->index);
 		if (kept != NULL && m->loss_detect == NULL)
 			(void)job_resend_result(j, m, kept);
-		return JOB_STALE;	/* if the result is not kept, the caller
-					 * reports it as gone */
+		return JOB_STALE;	/* if the result is no longer kept, the
+					 * caller tells the member */
 	}
 	if (is < 0) {
 		if (!job_may_begin_slot(j, t, g->index))
@@ -639,7 +652,7 @@ job_add_async(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 }
 
 /*
- * Overwrite the oldest answer to member m with the next answer, and return the
+ * Replace the oldest answer to member m by the next answer, and return the
  * round of the new answer.
  */
 static inline int64_t
@@ -715,8 +728,8 @@ job_enter_server(struct job *j, uint32_t id)
 	}
 	job_async_server_reset_push(&j->server, m);
 	if (m->round == j->start && j->server.vectors > 0)
-		job_make_answer(j, m);	/* the answer contains everything that
-					 * the member missed */
+		job_make_answer(j, m);	/* this answer also contains all answers
+					 * that the member did not receive */
 	return true;
 }
 
@@ -765,8 +778,9 @@ job_receive_result(struct job *j, const struct seg *g, uint64_t now_ns)
 	at = sums_at(a, t, g->index);
 	is = sums_compare(a, at, t, g->index);
 	/*
-	 * With fewer slots than segments, a result whose slot may not begin yet
-	 * belongs to an earlier instance of the parent's job.
+	 * If there are fewer slots than segments and the slot of a result may
+	 * not begin its iteration yet, the result belongs to an earlier
+	 * instance of the parent's job.
 	 */
 	if (t < j->start - (a->s.apart > 0) ||
 	    sums_find_result(a, t, g->index) != NULL ||
@@ -775,7 +789,7 @@ job_receive_result(struct job *j, const struct seg *g, uint64_t now_ns)
 		j->n[JOB_PARENT_OLD]++;
 		return false;
 	}
-	if (a->s.apart) {	/* the result is not stored in the slot */
+	if (a->s.apart) {	/* the result could not be stored in the slot */
 		const struct sums_kept *old = sums_kept(a, t, g->index);
 
 		if (old->iteration > t) {
@@ -800,8 +814,9 @@ job_receive_result(struct job *j, const struct seg *g, uint64_t now_ns)
 }
 
 /*
- * May the job ask the members for slot `at` now?  It may ask only once in
- * JOB_ASK_MS, because many Helps can follow the first one.
+ * May the job ask the members for the segment of slot `at` now?  It may do so
+ * only once every JOB_ASK_MS, because many members can send a Help at the same
+ * time.
  */
 static inline bool
 job_may_ask(struct job *j, uint32_t at, uint64_t now_ns)
@@ -816,8 +831,8 @@ job_may_ask(struct job *j, uint32_t at, uint64_t now_ns)
 }
 
 /*
- * Send a Help for `word` to each member that has not added to slot `at`, or to
- * every member if `all` is set.
+ * Send a Help for `word` to each member that has not contributed to slot `at`.
+ * If `all` is true, send it to every member.
  */
 static inline void
 job_ask_missing(struct job *j, uint32_t at, bool all, uint64_t word,
@@ -878,15 +893,16 @@ job_answer_help(struct job *j, uint32_t id, const struct seg *g,
 	}
 	at = sums_at(&j->sums, t, g->index);
 	is = sums_compare(&j->sums, at, t, g->index);
-	if (j->cf->async)	/* the result will arrive, or it is lost */
+	if (j->cf->async)	/* nothing to do: the result has been posted, or
+				 * is no longer kept */
 		return j->cf->child ? JOB_HELP_PARENT :
 		    t < j->start || is > 0 ? JOB_HELP_LOST : JOB_HELPED;
 	if (is > 0 || t < j->start)
 		return JOB_HELP_LOST;
 	if (is == 0 && j->sums.slot[at].state == SUMS_SENT_UP)
 		return JOB_HELP_PARENT;
-	if (j->cf->whole) {	/* segments of the member's own vector may be
-				 * lost */
+	if (j->cf->whole) {	/* the answer is not made yet, so segments of
+				 * the member's own vector may be lost */
 		job_note_progress(j, id, t, false, now_ns);
 		return JOB_HELPED;
 	}
@@ -898,7 +914,7 @@ job_answer_help(struct job *j, uint32_t id, const struct seg *g,
 
 /*
  * Has segment i of t been sent to the parent?  If the parent has fewer slots
- * than segments, a sum may still wait for its turn.
+ * than segments, a sum may still wait until the parent has a slot for it.
  */
 static inline bool
 job_was_sent_up(const struct job *j, int64_t t, uint32_t i)

@@ -1,17 +1,17 @@
 /*
  * job.h - one training job of an aggregation switch
  *
- * This file holds the settings, counters and memory of a job.  It decides when
- * the job opens, what its threshold H is, when a slot is complete and which
- * iterations are complete (iSwitch, sections 3.2 to 3.4).  job-segments.h
+ * This file contains the settings, counters and memory of a job.  It determines
+ * when the job opens, what its threshold H is, when a slot is complete and
+ * which iterations are complete (iSwitch, sections 3.2 to 3.4).  job-segments.h
  * processes the segments, results and Helps of a job; switch.h finds the job of
  * a packet.
  *
- * The functions read no clock: time is an argument, in ns.  Packets to send are
- * put into the outbox of the job.  `t` is an iteration of a synchronous job or
- * a round of an asynchronous job, and is unwrapped (sums_unwrap()).  `i` is the
- * index of a segment, and `at` is the number of a slot.  "Asynchronous" always
- * means cf->async.
+ * The functions read no clock: time is an argument, in ns.  Packets to be sent
+ * are put into the outbox of the job.  `t` is an iteration of a synchronous job
+ * or a round of an asynchronous job, as an unwrapped number (sums_unwrap()).
+ * `i` is the index of a segment, and `at` is the number of a slot.  A job is
+ * asynchronous if cf->async is set.
  */
 #ifndef INNET_ISWITCH_JOB_H
 #define INNET_ISWITCH_JOB_H
@@ -36,8 +36,8 @@ enum {
 				 * segment */
 	JOB_RESENDS_EACH = 4,	/* number of repeated results that a member may
 				 * get for each new result */
-	JOB_RESEND_MS = 100	/* shortest time between repeated results after
-				 * a member has used up JOB_RESENDS_EACH */
+	JOB_RESEND_MS = 100	/* shortest time between repeated results to a
+				 * member that has used up its allowance */
 };
 
 /*
@@ -45,13 +45,14 @@ enum {
  * other events.
  */
 enum job_count {
-	JOB_SEGMENTS,		/* segments of members; each is also counted
-				 * under one of the reasons below */
+	JOB_SEGMENTS,		/* segments from members; each segment is also
+				 * counted under one of the reasons below */
 	JOB_ADDED, JOB_DUPLICATE, JOB_LATE, JOB_EARLY, JOB_RESENT, JOB_STALE,
 	JOB_MISMATCHED, JOB_HALTED,
-	JOB_NO_SLOT,		/* another segment uses the slot */
+	JOB_NO_SLOT,		/* segments that were not added because another
+				 * segment uses the slot */
 	JOB_NO_MEMORY,
-	JOB_NONFINITE,		/* segments added that contain NaN or
+	JOB_NONFINITE,		/* segments that were added and contain NaN or
 				 * infinity */
 	JOB_RESULTS,		/* slots completed */
 	JOB_PARTIAL,		/* slots completed before H was reached */
@@ -60,36 +61,41 @@ enum job_count {
 	JOB_SENT_UP, JOB_FROM_PARENT, JOB_PARENT_OLD,
 	JOB_HELP, JOB_HELP_RESENT, JOB_HELP_ASKED, JOB_HELP_UP, JOB_GONE,
 	JOB_JOINS, JOB_LEAVES, JOB_EVICTED,
-	JOB_INCOMPLETE,		/* server: vectors with a lost segment */
+	JOB_INCOMPLETE,		/* server: vectors that were discarded because a
+				 * segment was lost */
 	JOB_PROBES,		/* Probes from members; the next three counters
-				 * count messages to members */
+				 * count messages sent to members */
 	JOB_STATES, JOB_NOTICES, JOB_NACKS,
-	JOB_FETCHES, JOB_CHUNKS,	/* Fetches relayed to senders, Chunks
-					 * relayed to receivers */
-	JOB_HOLDS_ENDED,		/* halts that ended because a receiver
-					 * took too long */
+	JOB_FETCHES, JOB_CHUNKS,	/* Fetches that were relayed to senders;
+					 * Chunks that were relayed to
+					 * receivers */
+	JOB_HOLDS_ENDED,		/* halts of the job that ended because
+					 * the receiver of a state took too
+					 * long */
 	JOB_WITHHELD,		/* repeated results that were not sent because
-				 * there were too many */
-	JOB_BAD_TAG,		/* packets with a bad tag from the address of a
-				 * member or of the parent */
+				 * the member had used up its allowance */
+	JOB_BAD_TAG,		/* packets that came from the address of a
+				 * member or of the parent and had a wrong
+				 * tag */
 	JOB_COUNTS
 };
 
 /* The settings of all jobs of a switch. */
 struct job_conf {
 	struct reduce reduce;
-	uint16_t h;			/* threshold H; 0: the number of
+	uint16_t h;			/* threshold H; 0: H is the number of
 					 * members */
 	bool async;
 	bool whole;			/* act as a server: add only whole
 					 * vectors */
-	bool as_came;			/* kind `ordered`: add the rows in order
-					 * of arrival, not by member */
+	bool as_came;			/* reduction `ordered`: add the rows in
+					 * order of arrival and not in order of
+					 * member numbers */
 	bool server;			/* act as an asynchronous server: answer
 					 * each vector (job-async-server.h) */
 	bool child;			/* the switch has a parent */
-	uint32_t keep;			/* synchronous: number of old results of
-					 * each segment that are kept */
+	uint32_t keep;			/* synchronous: for each segment, number
+					 * of old results to keep */
 	uint64_t keep_bytes;		/* asynchronous: memory for kept
 					 * results, in bytes */
 	uint64_t straggler_ns;		/* longest time that a slot waits for
@@ -99,8 +105,9 @@ struct job_conf {
 					 * limit */
 	bool tagged;			/* data has authentication tags, and the
 					 * tags of members are checked */
-	bool accepts_any_tag;		/* accept every tag, because the input
-					 * is a trace without a secret */
+	bool accepts_any_tag;		/* accept every tag, because a trace is
+					 * replayed and its secret is not
+					 * known */
 	const struct key *key;		/* borrowed; NULL: no key */
 	uint8_t secret[SHA256_DIGEST_SIZE];	/* secret from which salts are
 						 * derived */
@@ -116,8 +123,8 @@ struct job_budget {
 					 * refused request exceeded the limit */
 	bool lacked_by_job;		/* the limit that was exceeded is
 					 * job_bytes */
-	uint32_t slots;			/* number of slots in use, if slots are
-					 * limited */
+	uint32_t slots;			/* number of slots in use; counted only
+					 * if slots are limited */
 	uint32_t founded;		/* number of jobs started so far; each
 					 * job has its own salt and instance
 					 * number */
@@ -139,29 +146,30 @@ struct job {
 	const struct job_conf *cf;	/* owned by the switch */
 	struct outbox *out;		/* borrowed */
 	struct job_budget *budget;	/* owned by the switch */
-	uint64_t used_bytes;		/* number of bytes of the budget that
-					 * this job uses */
-	uint32_t slots;			/* number of slots of the budget that
-					 * this job uses */
-	uint32_t index;			/* index of the job in the switch, used
-					 * in its posts */
+	uint64_t used_bytes;		/* number of bytes that this job uses of
+					 * the budget */
+	uint32_t slots;			/* number of slots that this job uses of
+					 * the budget */
+	uint32_t index;			/* index of the job in the switch, which
+					 * the job's posts contain */
 	uint16_t id;
 	uint32_t instance;		/* instance number, not 0; it changes
 					 * each time the job starts */
-	uint16_t h;			/* H as set by a SetH; 0: the number of
-					 * members */
+	uint16_t h;			/* H as set by a SetH message; 0: H is
+					 * the number of members */
 	bool open, halted;
-	bool parent_closed;		/* a child: the job of the parent is not
-					 * open yet */
-	bool grows;			/* --members: the number of elements is
-					 * learned from the segments */
+	bool parent_closed;		/* switch with a parent: the job of the
+					 * parent is not open yet */
+	bool grows;			/* --members was given: the number of
+					 * elements is learned from the
+					 * segments */
 	bool ahead;			/* a member has the result of iteration
 					 * `start` */
 	int64_t start;			/* first iteration */
 	int64_t done_before;		/* all iterations before this one count
-					 * as done */
-	int64_t newest;			/* latest iteration of any slot */
-	uint32_t crc[2];		/* checksums of the weights at
+					 * as complete */
+	int64_t newest;			/* latest iteration that a slot has */
+	uint32_t crc[2];		/* checksums of the weights before
 					 * iterations start and start + 1; 0:
 					 * unknown */
 	uint64_t last_join_ns;
@@ -174,38 +182,41 @@ struct job {
 	uint32_t serial;		/* serial number of the last completed
 					 * segment */
 	/*
-	 * By t % JOB_DONE, for the last iterations or rounds t: n is the number
-	 * of complete segments of t.
+	 * For the last JOB_DONE iterations or rounds t: n is the number of
+	 * complete segments of t.  Entry t is at index t % JOB_DONE.
 	 */
 	struct { int64_t t; uint32_t n; } done[JOB_DONE];
 	bool notify;			/* an iteration is complete, so notices
-					 * are due */
-	struct retransmit *retransmit;	/* state of the repair towards the
-					 * parent; NULL: no repair */
+					 * must be sent */
+	struct retransmit *retransmit;	/* owned; retransmission to the parent;
+					 * NULL: the parent does not repair
+					 * losses */
 	int64_t sending;		/* iteration or push that is being sent
 					 * to the parent */
-	int64_t missing_round;		/* asynchronous: first round that has
-					 * not arrived completely from the
-					 * parent */
+	int64_t missing_round;		/* asynchronous: first round of which
+					 * some results have not arrived from
+					 * the parent */
 	int64_t wanted_round;		/* latest round that a member has
 					 * requested */
-	bool has_backlog;		/* some answers are not posted yet */
+	bool has_backlog;		/* there are answers that have not been
+					 * posted */
 	uint32_t backlog_turn;		/* id of the member to which answers
 					 * were posted last */
 	uint64_t ask_ns;		/* no member needs to be asked for
 					 * segments before this time */
-	uint32_t *order;		/* rows of one slot, in the order in
-					 * which they will be added */
+	uint32_t *order;		/* owned; rows of one slot, in the order
+					 * in which they will be added */
 	struct tag_key *tag_key;	/* key of the authentication tags of the
 					 * job's data; NULL: no tags */
-	struct segment_tag *up_tags;	/* tags of data to the parent; owned by
-					 * the membership; NULL: none */
+	struct segment_tag *up_tags;	/* tags of data sent to the parent;
+					 * owned by the membership; NULL: no
+					 * tags */
 	uint64_t n[JOB_COUNTS];
 };
 
 enum {
-	JOB_OPEN_NS = 1000000000,	/* time from the last Join until the job
-					 * opens, if H is 0 */
+	JOB_OPEN_NS = 1000000000,	/* if H is 0: time from the last Join
+					 * until the job opens */
 	JOB_GROWS = 4	/* a push that waits for the parent accepts up to
 			 * JOB_GROWS * H contributions */
 };
@@ -214,15 +225,15 @@ enum {
 static inline const char *job_count_name(unsigned what);
 
 /*
- * Return the shape of the memory for vectors of `elements` elements, with
- * `floats` floats in a segment, under the settings cf.
+ * Return the shape of the memory that a job with settings cf needs for vectors
+ * of `elements` elements, with `floats` floats in a segment.
  */
 static inline struct sums_shape job_shape(const struct job_conf *cf,
     uint32_t elements, uint32_t floats);
 
 /*
- * Limit shape s to half of the free slots, because other jobs need slots too.
- * `taken` slots are in use.  Returns false if no slot is free.
+ * Limit the slots of shape s to half of the free slots, because other jobs need
+ * slots too.  `taken` slots are in use.  Returns false if no slot is free.
  */
 static inline bool job_fit_slots(const struct job_conf *cf, uint32_t taken,
     struct sums_shape *s);
@@ -240,19 +251,19 @@ static inline void job_release(struct job *j);
 /* Free everything that j owns. */
 static inline void job_free(struct job *j);
 
-/* Does the job have memory?  It does if a member has joined. */
+/* Does the job have memory?  It has memory if a member has joined. */
 static inline bool job_has_memory(const struct job *j);
 
 /*
- * Return the size of each buffer of the socket through which a job of shape s
- * talks to its parent, in bytes.  It has room for the packets of two iterations
- * and for their overhead.
+ * Return the size, in bytes, of each buffer of the socket through which a job
+ * of shape s talks to its parent.  A buffer of this size has room for the
+ * packets of two iterations and for their overhead.
  */
 static inline uint64_t job_socket_bytes(const struct sums_shape *s);
 
 /*
- * Charge the memory of shape s to the budget before this memory is allocated,
- * and enlarge j->order.  Returns false if there is no memory.
+ * Charge the memory of shape s to the budget, before this memory is allocated.
+ * Also enlarge j->order.  Returns false if there is no memory.
  */
 static inline bool job_reserve(struct job *j, const struct sums_shape *s);
 
@@ -268,7 +279,7 @@ static inline bool job_reshape(struct job *j, const struct sums_shape *s);
  */
 static inline void job_keep_results(struct job *j);
 
-/* Free the retransmission state towards the parent. */
+/* Free the state of the retransmission to the parent. */
 static inline void job_stop_retransmit(struct job *j);
 
 /* Return the epoch that the authentication tags of iteration t cover. */
@@ -304,8 +315,8 @@ static inline void job_try_open(struct job *j, uint64_t now_ns);
 static inline void job_admit_later_members(struct job *j);
 
 /*
- * Begin slot `at` at iteration t with segment g.  Packets that the slot still
- * has to send are flushed first.
+ * Begin iteration t in slot `at` with segment g.  First flush the packets that
+ * the slot still has to send.
  */
 static inline void job_restart_slot(struct job *j, uint32_t at, int64_t t,
     const struct seg *g, uint64_t now_ns);
@@ -313,12 +324,15 @@ static inline void job_restart_slot(struct job *j, uint32_t at, int64_t t,
 /* Complete slot `at` if all contributions that it needs have arrived. */
 static inline void job_test_slot(struct job *j, uint32_t at);
 
-/* Test each slot that is filling, because H has changed. */
+/*
+ * Check whether each slot that is filling is complete now, because H has
+ * changed.
+ */
 static inline void job_test_slots(struct job *j);
 
 /*
- * Reduce the contributions that slot `at` has, and send the sum to the members
- * or to the parent.
+ * Combine the contributions in slot `at`, and send the result to the members or
+ * to the parent.
  */
 static inline void job_complete_slot(struct job *j, uint32_t at);
 
@@ -326,8 +340,8 @@ static inline void job_complete_slot(struct job *j, uint32_t at);
 static inline bool job_has_too_few(const struct job *j, uint32_t at);
 
 /*
- * Asynchronous: must slot `at` reject further contributions until the parent
- * has the previous push?
+ * Asynchronous job: must slot `at` reject further contributions until the
+ * parent has the previous push?
  */
 static inline bool job_slot_is_full(const struct job *j, uint32_t at);
 
@@ -335,50 +349,51 @@ static inline bool job_slot_is_full(const struct job *j, uint32_t at);
 static inline void job_send_up(struct job *j, uint32_t at);
 
 /*
- * Send the result of segment i of iteration t, with n floats, to all members.
- * A job that acts as a server queues the result for the members instead.
+ * Send the result of segment i of iteration t, which has n floats, to all
+ * members.  If the job acts as a server, queue the result for each member
+ * instead.
  */
 static inline void job_send_result(struct job *j, int64_t t, uint32_t i,
     uint32_t n);
 
 /*
- * Are all segments of iteration t complete?  The counts cover the last JOB_DONE
- * iterations only.
+ * Are all segments of iteration t complete?  The function knows this only of
+ * the last JOB_DONE iterations.
  */
 static inline bool job_is_whole(const struct job *j, int64_t t);
 
 /*
- * Return the next time at which a straggler, a silent member or the opening of
- * the job needs attention, or UINT64_MAX.
+ * Return the next time at which the job must be checked for stragglers, for
+ * silent members or for its opening, or UINT64_MAX.
  */
 static inline uint64_t job_deadline_ns(const struct job *j);
 
 /*
- * Does every segment of iteration t have a result?  This function looks at each
+ * Does every segment of iteration t have a result?  This function checks each
  * slot.
  */
 static inline bool job_is_complete(const struct job *j, int64_t t);
 
 /*
  * Return the first incomplete iteration.  The search begins one iteration
- * before the newest, because an iteration may be repeated.
+ * before the newest iteration, because an iteration may be repeated.
  */
 static inline int64_t job_next_iteration(const struct job *j);
 
 /*
- * Is every result from iteration n on still kept?  Results that an asynchronous
- * rack has lacked since its restart count as kept, because the rack gets them
- * from its parent.  This does not hold for rounds before the first one, although
- * the rack may have some of their results.  A worker that lacks such a round
- * also needs the result before it as a proof, and the rack does not accept this
- * result.
+ * Are all results from iteration n on still kept?  Results that an asynchronous
+ * rack has lacked since it was restarted count as kept, because the rack gets
+ * them from its parent.  This does not
+ * hold for rounds before the first one, although the rack may have some of their
+ * results.  A worker that lacks such a round also needs the result before it as
+ * a proof, and the rack does not accept this result.
  */
 static inline bool job_keeps_results_from(const struct job *j, int64_t n);
 
 /*
- * With fewer slots than segments: have some results of iteration n been dropped
- * although n is incomplete?  In that case a member that lacks all results of n
- * cannot get them.
+ * In a job with fewer slots than segments: have some results of iteration n
+ * been dropped although n is incomplete?  If so, a member that lacks all
+ * results of n cannot get all of them.
  */
 static inline bool job_has_dropped_results(const struct job *j, int64_t n);
 
@@ -387,19 +402,19 @@ static inline bool job_can_repeat(const struct job *j, int64_t next);
 
 /*
  * Let the job begin one iteration earlier.  crc is the checksum of the weights
- * at that iteration.
+ * before that iteration.
  */
 static inline void job_step_back(struct job *j, uint32_t crc);
 
 /*
- * Discard all sums from iteration t on, because the parent has restarted and
- * lost its sums.  The members contribute again.
+ * Discard all sums from iteration t on, because the parent was restarted and
+ * has lost its sums.  The members must contribute again.
  */
 static inline void job_repeat_from(struct job *j, int64_t t, uint64_t now_ns);
 
 /*
- * Discard the parent's result in slot `at`, because it belongs to an earlier
- * instance of the job.  The members send the segment again.
+ * Discard the parent's result in slot `at`, because the result belongs to an
+ * earlier instance of the job.  The members must send the segment again.
  */
 static inline void job_discard_result(struct job *j, uint32_t at,
     uint64_t now_ns);
@@ -473,8 +488,8 @@ job_fit_slots(const struct job_conf *cf, uint32_t taken, struct sums_shape *s)
 }
 
 /*
- * Adjust the charge to the budget, so that the job is charged `bytes` bytes in
- * all.  Returns false if a limit is exceeded.
+ * Change the number of bytes that the budget counts for this job to `bytes`.
+ * Returns false if this would exceed a limit.
  */
 static inline bool
 job_charge_budget(struct job *j, uint64_t bytes)
@@ -496,8 +511,8 @@ job_charge_budget(struct job *j, uint64_t bytes)
 }
 
 /*
- * Return the number of bytes needed to record the segments that `members`
- * members send, in vectors of `segs` segments.
+ * Return the number of bytes of memory for the records of the segments that
+ * `members` members send, in vectors of `segs` segments.
  */
 static inline uint64_t
 job_member_bytes(const struct job *j, uint32_t members, uint32_t segs)
@@ -522,7 +537,8 @@ job_socket_bytes(const struct sums_shape *s)
 
 /*
  * Return the number of bytes that the kernel may use for the socket of a job of
- * shape s: two buffers, whose size it doubles.
+ * shape s.  The socket has two buffers, and the kernel doubles the size of
+ * each.
  */
 static inline uint64_t
 job_charged_socket_bytes(const struct job_conf *cf, const struct sums_shape *s)
@@ -596,7 +612,10 @@ job_reshape(struct job *j, const struct sums_shape *s)
 	return false;
 }
 
-/* Derive n bytes from the secret, this instance of the job, and the label. */
+/*
+ * Derive n bytes from the secret, the instance number of the job, and the
+ * label.
+ */
 static inline void
 job_derive(const struct job *j, const uint8_t label[16], size_t n,
     uint8_t *bytes)
@@ -732,8 +751,8 @@ job_count_completion(struct job *j, int64_t t, uint32_t i)
 
 	sums_kept(&j->sums, t, i)->done = ++j->serial;
 	if (j->done[k].t > t)
-		return;			/* a straggler arrived long after the
-					 * others */
+		return;			/* a straggler contributed long after
+					 * the other members */
 	if (j->done[k].t != t) {
 		j->done[k].t = t;
 		j->done[k].n = 0;
@@ -780,7 +799,8 @@ job_restart_slot(struct job *j, uint32_t at, int64_t t, const struct seg *g,
 }
 
 /*
- * Reduce the rows of slot `at` in the order that this kind of reduction needs.
+ * Combine the rows of slot `at` in the order that the kind of reduction
+ * requires.
  */
 static inline void
 job_reduce_slot(struct job *j, uint32_t at)
@@ -832,9 +852,9 @@ job_complete_slot(struct job *j, uint32_t at)
 }
 
 /*
- * If the whole vector of `way` has arrived, complete all slots of `way` and
- * queue the result for each member.  job_send_backlog() sends the queued
- * results.
+ * A way is the set of slots of one iteration.  If all slots of `way` have their
+ * contributions, complete all of them and queue the result for each member.
+ * job_send_backlog() sends the queued results.
  */
 static inline void
 job_complete_vector(struct job *j, uint32_t way)
@@ -865,9 +885,8 @@ job_has_too_few(const struct job *j, uint32_t at)
 }
 
 /*
- * Asynchronous: does slot `at` wait until the parent has an earlier push?
- * While it waits, the slot accepts more than H contributions: up to JOB_GROWS
- * times H.
+ * Asynchronous job: does slot `at` wait until the parent has an earlier push?
+ * While it waits, the slot accepts up to JOB_GROWS * H contributions.
  */
 static inline bool
 job_awaits_push(const struct job *j, uint32_t at)
@@ -932,7 +951,7 @@ job_admit_later_members(struct job *j)
 	members_update_from_max(&j->members);
 }
 
-/* Does the job wait to open until no member has joined for a while? */
+/* Is the job waiting to open until no member has joined for a while? */
 static inline bool
 job_is_assembling(const struct job *j)
 {
@@ -1000,8 +1019,8 @@ job_next_iteration(const struct job *j)
 }
 
 /*
- * Asynchronous: return the first round of segment i whose result can still
- * arrive.
+ * Asynchronous job: return the first round of segment i whose result can still
+ * arrive from the parent.
  */
 static inline int64_t
 job_next_round(const struct job *j, uint32_t i)
@@ -1009,7 +1028,7 @@ job_next_round(const struct job *j, uint32_t i)
 	const struct sums_slot *s = &j->sums.slot[i];
 
 	if (j->retransmit != NULL)	/* a rack requests all rounds from this
-					 * one on */
+					 * one on from its parent */
 		return j->missing_round;
 
 	if (j->sums.s.apart) {	/* the newest round may be incomplete */
@@ -1087,7 +1106,7 @@ job_step_back(struct job *j, uint32_t crc)
 }
 
 /*
- * Prepare slot `at`, which is at iteration t or later, for repeated
+ * Prepare slot `at`, which has iteration t or a later one, for repeated
  * contributions.
  */
 static inline void
@@ -1095,8 +1114,8 @@ job_reset_slot(struct job *j, uint32_t at, int64_t t, uint64_t now_ns)
 {
 	struct sums_slot *s = &j->sums.slot[at];
 
-	if (s->iteration > t) {		/* the previous iteration of the slot
-					 * was done */
+	if (s->iteration > t) {		/* the iteration that the slot had
+					 * before was complete */
 		*sums_kept(&j->sums, s->iteration,
 		    sums_slot_index(&j->sums, at)) = (struct sums_kept){0};
 		s->iteration -= j->sums.s.ways;
@@ -1107,8 +1126,8 @@ job_reset_slot(struct job *j, uint32_t at, int64_t t, uint64_t now_ns)
 }
 
 /*
- * Like job_reset_slot(), but for a job with fewer slots than segments.  In such
- * a job it is unknown which segment used the slot before.
+ * Do the work of job_reset_slot() in a job with fewer slots than segments.  In
+ * such a job it is unknown which segment used the slot before.
  */
 static inline void
 job_empty_slot(struct job *j, uint32_t at)

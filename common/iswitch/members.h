@@ -3,8 +3,8 @@
  *
  * This is the membership table of iSwitch, section 3.4.  A member is identified
  * by its type and number; the switch finds it by its address (switch.h).  A
- * member that has left keeps its id for a while.  If it returns, it counts as
- * the same member, so its contributions to slots that are still filling do not
+ * member that has left keeps its id for a while.  If the member joins again, it
+ * gets the same id, so its contributions to slots that are still filling do not
  * count twice.  members_free() frees the table.
  */
 #ifndef INNET_ISWITCH_MEMBERS_H
@@ -25,79 +25,85 @@ enum { MEMBERS_MAX = 4096, MEMBERS_NONE = UINT32_MAX };
 
 enum { MEMBERS_CATCH_UP = 16 };	/* maximum number of rounds that are sent again
 				 * for one Probe */
-#define MEMBERS_NO_PUSH INT64_MIN	/* the member has sent no push */
+#define MEMBERS_NO_PUSH INT64_MIN	/* value of `push` if the member has
+					 * sent no push */
 
 /*
- * The vectors between a server and one member: the vector that the member is
- * sending, and the answers that the server has not sent to it yet
- * (job-segments.h).
+ * The vectors on their way between a server and one member: the vector that the
+ * member is sending, and the answers that the server has not sent to this
+ * member yet (job-segments.h).
  */
 struct member_flow {
 	bool has_answer, is_sending;
-	int64_t answer, iteration;	/* iteration of the answer; iteration
-					 * of the vector that the member is
-					 * sending */
-	uint32_t answered;		/* number of segments of the answer
-					 * posted so far */
-	uint32_t asked_upto;		/* lost segments before this index have
-					 * been requested */
-	uint32_t outstanding, credit;	/* number of segments requested but not
-					 * received; limit on this number */
-	struct loss_timer timer;	/* loss timer of the vector of
+	int64_t answer, iteration;	/* iteration of the next answer;
+					 * iteration of the vector that the
+					 * member is sending */
+	uint32_t answered;		/* number of segments of the answer that
+					 * have been posted */
+	uint32_t asked_upto;		/* all lost segments with lower indices
+					 * have been requested */
+	uint32_t outstanding, credit;	/* number of segments that were
+					 * requested and have not arrived; limit
+					 * on this number */
+	struct loss_timer timer;	/* loss timer for the vector of
 					 * `iteration` */
 	unsigned attempts;		/* number of requests for segments since
 					 * the last progress */
-	uint64_t deadline_ns;		/* time of the next request; UINT64_MAX:
-					 * none */
+	uint64_t deadline_ns;		/* time of the next request for
+					 * segments; UINT64_MAX: never */
 };
 
 struct member {
 	union addr at;
 	union addr previous_at;	/* address of the previous process of the
-				 * member; family 0: none */
+				 * member; family 0: no previous process */
 	uint32_t worker;	/* number of the worker or switch */
 	uint16_t cluster;
 	uint8_t type;		/* enum control_type */
 	bool present;
-	bool sends_state;	/* the member offers its state to members that
-				 * join late */
+	bool sends_state;	/* the member has offered its state to members
+				 * that join late */
 	bool in_multicast_group;	/* the member also gets results by
 					 * multicast */
 	/*
-	 * Time of the member's last packet of any kind, or end of a pause of
-	 * the switch.
+	 * Time of the member's last packet of any kind, or end of the switch's
+	 * last pause, whichever is later.
 	 */
 	uint64_t last_packet_ns;
-	uint64_t gone_ns;	/* when the member left or was removed; 0:
+	uint64_t gone_ns;	/* time when the member left or was removed; 0:
 				 * never */
 	bool evicted;		/* the member was removed because it was
 				 * silent */
 	bool confirmed;		/* the member has sent something since its
 				 * Join */
 	uint32_t join_xid;	/* xid of the member's first Join */
-	bool reused;		/* the id belonged to another member before */
+	bool reused;		/* the id belonged to a different member
+				 * before */
 	uint64_t joined_ns;
-	uint64_t confirms_ns;	/* earlier packets do not set `confirmed` */
+	uint64_t confirms_ns;	/* packets before this time do not set
+				 * `confirmed` */
 	int64_t from;		/* first iteration to which the member may
 				 * contribute */
-	int64_t next;		/* first iteration that the member had not
-				 * applied at its last Join */
-	int64_t can_give_from;	/* first iteration that its process can
-				 * contribute */
-	uint32_t *pushed;	/* by segment: number of the last push of the
-				 * segment, plus 1 */
+	int64_t next;		/* first iteration whose result the member had
+				 * not applied at its last Join */
+	int64_t can_give_from;	/* first iteration to which the member's process
+				 * can contribute */
+	uint32_t *pushed;	/* by segment: number of the last push that
+				 * contained the segment, plus 1 */
 	struct loss_detect *loss_detect;	/* owned; NULL: losses are not
 						 * repaired */
-	uint64_t added;		/* number of contributions added */
-	/* The number of repeated results that the member may still get, the
-	 * number of the job's results when this allowance was last updated, and
-	 * the time of the last repeated result beyond the allowance. */
+	uint64_t added;		/* number of the member's contributions that
+				 * were added */
+	/* The allowance is the number of repeated results that the member may
+	 * still get.  The other fields are the number of the job's results when
+	 * the allowance was last updated, and the time of the last repeated
+	 * result that was sent although the allowance was used up. */
 	uint64_t resends_left, resends_counted, last_resend_ns;
 	uint8_t cookie[TAG_COOKIE_BYTES];	/* the cookie that the member's
 						 * Join contained */
 	/*
-	 * Asynchronous: the number of the member's newest push, unwrapped, and
-	 * the key epoch of the last Ack, for the first push of a process.
+	 * Asynchronous: the unwrapped number of the member's newest push; the
+	 * epoch of the last Ack, which the first push of a process uses.
 	 */
 	int64_t push;
 	uint32_t push_epoch;
@@ -110,8 +116,8 @@ struct member {
 
 struct members {
 	struct member *m;	/* members by id */
-	uint32_t *rank;		/* by id: position in the order of member
-				 * numbers */
+	uint32_t *rank;		/* by id: position of the member in the order of
+				 * member numbers */
 	uint32_t count;		/* number of ids assigned */
 	uint32_t room;
 	uint32_t present;
@@ -122,8 +128,8 @@ struct members {
 static inline void member_note_packet(struct member *m, uint64_t now_ns);
 
 /*
- * Record that m has sent a packet that shows that its process is running, if
- * the packet does not arrive too early to show that.
+ * Record that m has sent a packet since its Join, which shows that its process
+ * is running.  If the packet may have been sent before the Join, do nothing.
  */
 static inline void member_confirm(struct member *m, uint64_t now_ns);
 
@@ -132,16 +138,16 @@ static inline uint64_t member_silent_ns(const struct member *m,
     uint64_t now_ns);
 
 /*
- * Return the id of the worker or switch with this type and number, even if it
- * is not present.  Returns MEMBERS_NONE if there is none.
+ * Return the id of the worker or switch with this type and number, even if the
+ * member is not present.  Returns MEMBERS_NONE if there is no such member.
  */
 static inline uint32_t members_find(const struct members *s, uint8_t type,
     uint32_t worker);
 
 /*
- * Return an id for a member that joins: its old id if it was in the job before,
- * otherwise a free id.  Returns MEMBERS_NONE if there is no room.  The member
- * is not present until members_enter() is called.
+ * Return an id for a member that joins.  If the member was in the job before,
+ * the result is its old id; otherwise it is a free id.  Returns MEMBERS_NONE if
+ * there is no room.  The member is not present until members_enter() is called.
  */
 static inline uint32_t members_assign_id(struct members *s, uint8_t type,
     uint32_t worker);
@@ -154,15 +160,15 @@ static inline void members_enter(struct members *s, uint32_t id, int64_t from);
 /* Make member `id` absent. */
 static inline void members_leave(struct members *s, uint32_t id);
 
-/* Compute from_max again after the `from` of a member has changed. */
+/* Compute from_max again after the field `from` of a member has changed. */
 static inline void members_update_from_max(struct members *s);
 
 /* Count the present members that may contribute to iteration t. */
 static inline uint32_t members_count_at(const struct members *s, int64_t t);
 
 /*
- * Return the next present member, starting at id *next, and advance *next past
- * it.  Returns NULL at the end.
+ * Return the next present member, starting at id *next, and set *next to the id
+ * after this member.  Returns NULL at the end.
  */
 static inline struct member *members_next(const struct members *s,
     uint32_t *next);
@@ -213,7 +219,7 @@ members_find(const struct members *s, uint8_t type, uint32_t worker)
 	return MEMBERS_NONE;
 }
 
-/* Compare two members by number, then by type. */
+/* Compare two members by number and, if the numbers are equal, by type. */
 static inline int
 members_compare(const struct member *a, const struct member *b)
 {
@@ -270,10 +276,10 @@ members_reserve(struct members *s)
 }
 
 /*
- * If all ids are in use, give the id of the member that left first to a new
- * member and return the id.  Returns MEMBERS_NONE if there is no such id.  Sums
- * that are still filling may contain contributions of the old member.  The new
- * member does not contribute to these sums.
+ * Assign the id of the member that left first to a new member, and return the
+ * id.  Returns MEMBERS_NONE if some ids have never been used or if no member
+ * has left.  Sums that are still filling may contain contributions of the old
+ * member.  The new member does not contribute to these sums.
  */
 static inline uint32_t
 members_reuse_id(struct members *s, uint8_t type, uint32_t worker)
