@@ -1,21 +1,22 @@
 /*
- * membership.h - the membership of a worker or a switch in a job: Join, signs
- * of life, Leave
+ * membership.h - the membership of a worker or a switch in a job, from its Join
+ * to its Leave
  *
  * The protocol is the same for all kinds of jobs (iSwitch, section 3.4).  A
- * member sends Joins until the switch answers, and another Join from time to
- * time so that the switch does not remove it.  It halts and resumes with the
- * job, joins again when the switch has removed it, and sends a Leave at the
- * end.  Synchronous workers, asynchronous workers and child switches differ
- * only in `type` and `async`.
+ * member sends Joins until the switch answers.  Later it sends another Join
+ * from time to time, so that the switch does not remove it.  The member halts
+ * and resumes with the job, joins again if the switch has removed it, and sends
+ * a Leave at the end.  Synchronous workers, asynchronous workers and child
+ * switches differ only in `type` and `async`.
  *
  * The functions use no clock and no socket: time is an argument (monotonic, in
- * ns), and membership_next() writes the messages to send.  The caller passes
- * each message that arrives to its secure channel (channel-client.h).  It
- * passes messages that the channel accepts to membership_receive(), and the
- * others to membership_receive_doubtful().  The caller takes the xids of its
- * own requests from membership_xid(), and calls membership_note_sent() after it
- * has sent any other packet.
+ * ns), and membership_next() writes the messages that the caller sends.  The
+ * caller passes each message that arrives to its secure channel
+ * (channel-client.h).  It passes messages that the channel accepts to
+ * membership_receive(), and messages that the channel rejects to
+ * membership_receive_doubtful().  The caller takes the xids of its own requests
+ * from membership_xid(), and calls membership_note_sent() after it has sent any
+ * other packet.
  */
 #ifndef INNET_ISWITCH_MEMBERSHIP_H
 #define INNET_ISWITCH_MEMBERSHIP_H
@@ -34,18 +35,18 @@
 #define MEMBERSHIP_NEVER UINT64_MAX
 
 enum {
-	MEMBERSHIP_FIRST_NS = 20000000,	/* first wait for an Ack; the wait
+	MEMBERSHIP_FIRST_NS = 20000000,	/* initial wait for an Ack; the wait
 					 * doubles each time */
 	MEMBERSHIP_SECOND_NS = 1000000000,	/* longest wait for an Ack */
-	MEMBERSHIP_OPEN_NS = 50000000,	/* time between Joins to a job that is
-					 * not open */
-	MEMBERSHIP_LEAVE_NS = 20000000,	/* first wait for the Ack of a Leave;
+	MEMBERSHIP_OPEN_NS = 50000000,	/* time between Joins if the job is not
+					 * open */
+	MEMBERSHIP_LEAVE_NS = 20000000,	/* initial wait for the Ack of a Leave;
 					 * the wait doubles each time */
 	MEMBERSHIP_LEAVES = 5,		/* maximum number of Leaves that are
 					 * sent */
-	MEMBERSHIP_HINT_NS = 50000000,	/* shortest time between Joins that are
-					 * sent because of hints */
-	MEMBERSHIP_STATUS_TEXT_BYTES = 96,	/* length of the longest text of
+	MEMBERSHIP_HINT_NS = 50000000,	/* shortest time between two Joins that
+					 * are sent because of hints */
+	MEMBERSHIP_STATUS_TEXT_BYTES = 96,	/* maximum length of the text of
 						 * an Ack */
 	MEMBERSHIP_WHY_BYTES = 256,
 	MEMBERSHIP_MESSAGE_BYTES = CONTROL_HEADER_BYTES + CONTROL_JOIN_BYTES +
@@ -59,32 +60,36 @@ struct membership_conf {
 	uint32_t number;		/* number of the worker or of the
 					 * switch */
 	uint32_t elements;
-	uint16_t floats;		/* number of floats in a segment; 0: the
-					 * number that the job uses */
+	uint16_t floats;		/* number of floats in a segment; 0:
+					 * accept the number that the job
+					 * uses */
 	uint16_t floats_max;		/* maximum number of floats in a segment
 					 * that we can accept */
 	uint64_t give_up_ns;		/* longest time without an answer, or
 					 * NEVER */
 	uint32_t xid;			/* xid of the first request */
-	bool repairs;			/* we support Probe, STATE and NACK */
+	bool repairs;			/* this member supports Probe, STATE and
+					 * NACK */
 	bool sends_state;		/* the member offers its state to
 					 * members that join late */
-	bool creates_job;		/* if false, a Join to a job that does
-					 * not exist is refused */
+	bool creates_job;		/* a Join may create the job; if not
+					 * set, the switch refuses the Join if
+					 * the job does not exist */
 	bool any_xid;			/* replay of a capture: accept answers
 					   to the requests of another program */
 	bool can_multicast;		/* the member accepts results sent to a
 					 * multicast group */
 	bool tagged;			/* data has authentication tags */
-	const struct key *key;	/* borrowed; NULL: the tags are tokens */
-	const struct channel_client *channel;	/* borrowed, or NULL; supplies
-						   the cookie of the tags */
+	const struct key *key;	/* borrowed; key of the tags; NULL: the tags are
+				 * tokens */
+	const struct channel_client *channel;	/* borrowed, or NULL; channel
+						 * whose cookie the tags use */
 };
 
-/* The progress of a member, for its Join. */
+/* The progress of a member, which its Join reports. */
 struct membership_place {
-	uint32_t next;			/* first iteration that the member has
-					 * not applied */
+	uint32_t next;			/* first iteration whose result the
+					 * member has not applied */
 	uint32_t crc;			/* checksum of the member's weights; 0:
 					 * unknown */
 	bool again;			/* the member can contribute to
@@ -97,28 +102,32 @@ enum membership_end {
 	MEMBERSHIP_LEFT,		/* the caller called
 					 * membership_leave() */
 	MEMBERSHIP_RESET,
-	MEMBERSHIP_REFUSED,		/* the switch refused, with `status` */
-	MEMBERSHIP_KEYED,		/* the answers were made with another
-					 * key, or with no key */
-	MEMBERSHIP_FORM,		/* only one side tags its data */
+	MEMBERSHIP_REFUSED,		/* the switch refused the Join; `status`
+					 * contains the reason */
+	MEMBERSHIP_KEYED,		/* the switch has a different key, or no
+					 * key */
+	MEMBERSHIP_FORM,		/* only one of the two sides uses
+					 * authentication tags */
 	MEMBERSHIP_UNANSWERED
 };
 
 /* The effect of a control message on the membership. */
 enum membership_news {
-	MEMBERSHIP_NOTHING,		/* nothing that concerns the caller */
+	MEMBERSHIP_NOTHING,		/* nothing has changed for the caller */
 	MEMBERSHIP_IGNORED,		/* the message is not for us, or it is
 					 * old */
-	MEMBERSHIP_IN,			/* we have become a member, perhaps
-					 * again */
-	MEMBERSHIP_STAYS,		/* we are still a member, and have fresh
-					 * values */
-	MEMBERSHIP_OUT,			/* we are no longer a member; a Join is
-					 * due */
+	MEMBERSHIP_IN,			/* we have become a member, for the
+					 * first time or again */
+	MEMBERSHIP_STAYS,		/* we are still a member, and the Ack
+					 * contained new values of the job */
+	MEMBERSHIP_OUT,			/* we are no longer a member, so we must
+					 * send a Join */
 	MEMBERSHIP_HALTED,
 	MEMBERSHIP_RESUMED,
-	MEMBERSHIP_ASKED,		/* our segment `seg` was requested */
-	MEMBERSHIP_LOST,		/* the result `seg` is no longer kept */
+	MEMBERSHIP_ASKED,		/* the switch requests our segment
+					 * `seg` */
+	MEMBERSHIP_LOST,		/* the switch no longer keeps the result
+					 * of segment `seg` */
 	MEMBERSHIP_ENDED		/* see `end` */
 };
 
@@ -137,16 +146,18 @@ struct membership {
 	    MEMBERSHIP_WRONG_KEY } doubt;	/* what is wrong with the
 						 * MACs of the answers to
 						 * this Join */
-	bool leaves_first;		/* a Leave must be sent before the
+	bool leaves_first;		/* a Leave must be sent before the next
 					 * Join */
 	bool orphan;			/* the parent of the switch, whose
 					   address is in status_text, is
 					   silent */
 	uint32_t xid;			/* xid of the next request */
-	uint64_t joins, ignored;	/* number of Joins sent; number of
-					 * messages ignored */
-	struct seg seg;			/* segment of the last MEMBERSHIP_ASKED
-					 * or MEMBERSHIP_LOST, without `vec` */
+	uint64_t joins, ignored;	/* number of Joins that were sent;
+					 * number of messages that were
+					 * ignored */
+	struct seg seg;			/* the segment, without `vec`, to which
+					 * the last MEMBERSHIP_ASKED or
+					 * MEMBERSHIP_LOST refers */
 
 	/* The values of the job, from the last Ack of a Join. */
 	bool closed;			/* the job waits for more members */
@@ -156,36 +167,41 @@ struct membership {
 	bool repairs;			/* both sides support Probes */
 	uint16_t h, members;
 	uint32_t job_next, job_elements, job_floats;
-	union addr holder;		/* address of the member with our
-					 * number, if status is TAKEN */
+	union addr holder;		/* if the status is TAKEN: address of
+					 * the member that has our number */
 	union addr group;		/* multicast group of results; family 0:
 					 * none */
 	bool in_multicast_group;	/* the caller sets this */
-	struct segment_tag tags;		/* used if data has tags */
-	uint32_t floats, segs;		/* values on which both sides agree; 0
-					 * before the first Join */
-	uint32_t span;			/* number of segments that have slots at
-					 * the same time; 0: all */
+	struct segment_tag tags;		/* authentication tags of
+						 * segments, used if data has
+						 * tags */
+	uint32_t floats, segs;		/* number of floats in a segment; number
+					 * of segments; both are 0 until the
+					 * first Join is accepted */
+	uint32_t span;			/* number of segments that can have
+					 * slots at the same time; 0: all
+					 * segments */
 	uint64_t life_ns;		/* time between signs of life */
 
-	/* The requests that have no answer yet. */
+	/* The requests that have not been answered yet. */
 	bool join_open, leaving;	/* not answered yet */
 	uint32_t first_xid, join_xid;	/* xids of the first and the last
-					 * message of this Join */
+					 * transmission of this Join */
 	uint32_t xid_ahead;		/* if any_xid: xid of the other program
 					   minus our xid */
-	uint32_t first_next;		/* `next` of the first Join without an
-					 * answer */
-	uint32_t join_next;		/* `next` of the last Join sent */
+	uint32_t first_next;		/* value of `next` in the first Join
+					 * that has no answer */
+	uint32_t join_next;		/* value of `next` in the last Join that
+					 * was sent */
 	uint32_t leave_xid;
 	unsigned leaves;
-	uint64_t join_ns;		/* when to send the next Join, or
-					 * NEVER */
+	uint64_t join_ns;		/* time when the next Join must be sent,
+					 * or NEVER */
 	uint64_t join_wait_ns;		/* time from the last Join to the next
 					 * one */
-	uint64_t join_since_ns;		/* when the first Join without an answer
-					 * was sent */
-	uint64_t asked_ns;		/* when the last Join was sent */
+	uint64_t join_since_ns;		/* time when the first Join that has no
+					 * answer was sent */
+	uint64_t asked_ns;		/* time when the last Join was sent */
 	uint64_t rtt_ns;		/* round trip time of the last Join; 0:
 					 * unknown */
 	uint64_t leave_ns, sent_ns;
@@ -196,9 +212,10 @@ static inline void membership_init(struct membership *m,
     const struct membership_conf *cf, uint64_t now_ns);
 
 /*
- * If a message is due now, write it at msg, which has room for
- * MEMBERSHIP_MESSAGE_BYTES.  Returns its length, or 0.  `at` is the progress of
- * the member.  It is used only if membership_join_is_due() returns true.
+ * If a message is due now, write it to msg, which has room for
+ * MEMBERSHIP_MESSAGE_BYTES.  Returns the length of the message, or 0.  `at` is
+ * the progress of the member, which is used only if membership_join_is_due()
+ * returns true.
  */
 static inline size_t membership_next(struct membership *m, uint64_t now_ns,
     const struct membership_place *at, uint8_t *msg);
@@ -219,8 +236,8 @@ static inline enum membership_news membership_receive(struct membership *m,
 
 /*
  * Process message c, which the channel has not accepted.  An attacker may have
- * sent the message, so it never ends the membership.  It can only cause one
- * more Join.
+ * sent the message, so the message never ends the membership.  It can only
+ * cause one more Join.
  */
 static inline void membership_receive_doubtful(struct membership *m,
     enum channel_client_news news, const struct control *c, uint64_t now_ns);
@@ -241,36 +258,40 @@ static inline uint32_t membership_xid(struct membership *m);
 static inline void membership_note_sent(struct membership *m, uint64_t now_ns);
 
 /*
- * Write a copy of the refused Join at msg, with a new xid, because the switch
- * may have restarted since it refused the Join.  Returns its length.
+ * Write the refused Join to msg again, with a new xid, because the switch may
+ * have been restarted since it refused the Join.  Returns the length of the
+ * Join.
  */
 static inline size_t membership_repeat_join(const struct membership *m,
     uint32_t xid, uint8_t *msg);
 
-/* Send a Join now, even if we are a member already, to get fresh values. */
+/*
+ * Make the next Join due now, even if we are a member already, to get the
+ * current values of the job.
+ */
 static inline void membership_join(struct membership *m, uint64_t now_ns);
 
 /*
- * Leave the job and join it again, because the switch has lost the segments
- * that we had sent.
+ * Begin to leave the job and to join it again, because the switch has lost the
+ * segments that we had sent.
  */
 static inline void membership_rejoin(struct membership *m, uint64_t now_ns);
 
 /*
- * Leave the job.  membership_next() then writes Leaves until the switch
- * answers.
+ * Begin to leave the job.  After this, membership_next() writes Leaves until
+ * the switch answers.
  */
 static inline void membership_leave(struct membership *m, uint64_t now_ns);
 
 /*
  * Write to `why` the reason why the membership ended and what the user can do,
- * as a phrase that follows the name of the switch.  Returns `why`, which is
- * empty if there is nothing to explain.
+ * as a phrase for a message after the name of the switch.  Returns `why`, which
+ * is empty if there is nothing to explain.
  */
 static inline const char *membership_why(const struct membership *m,
     char why[MEMBERSHIP_WHY_BYTES]);
 
-/* Return at_ns + span_ns, or NEVER if that is too large. */
+/* Return at_ns + span_ns, or NEVER if this sum is too large. */
 static inline uint64_t membership_after(uint64_t at_ns, uint64_t span_ns);
 
 /* implementation */
@@ -335,7 +356,10 @@ membership_end_with(struct membership *m, enum membership_end end)
 	return MEMBERSHIP_ENDED;
 }
 
-/* Halt with the job: send a Join each second until the switch resumes it. */
+/*
+ * Halt, because the job has halted.  Send a Join each second until the switch
+ * resumes the job.
+ */
 static inline enum membership_news
 membership_halt(struct membership *m, uint64_t now_ns)
 {
@@ -403,7 +427,7 @@ membership_receive_doubtful(struct membership *m, enum channel_client_news news,
 {
 	switch (news) {
 	case CHANNEL_CLIENT_CHALLENGED:
-		m->forgotten = m->joined;	/* a switch that has not
+		m->forgotten = m->joined;	/* a switch that has not been
 						 * restarted keeps the channels
 						 * of its members */
 		if (m->join_open)
@@ -432,7 +456,7 @@ membership_receive_doubtful(struct membership *m, enum channel_client_news news,
 }
 
 /*
- * Keep only the printable characters of an Ack's text, because the Ack may be
+ * Copy only the printable characters of an Ack's text, because the Ack may be
  * forged.
  */
 static inline void
@@ -454,7 +478,7 @@ membership_receive_join_ack(struct membership *m, const struct control_ack *a,
 	membership_keep_text(m, a);
 	m->doubt = MEMBERSHIP_UNDOUBTED;
 	m->orphan = a->status == CONTROL_NO_PARENT;
-	if (m->orphan)			/* our Join is still valid */
+	if (m->orphan)			/* our last Join is still valid */
 		return MEMBERSHIP_NOTHING;
 	if (m->cf.any_xid)
 		m->xid_ahead = xid - m->join_xid;
@@ -479,7 +503,8 @@ membership_receive_join_ack(struct membership *m, const struct control_ack *a,
 		m->join_wait_ns = MEMBERSHIP_FIRST_NS;
 	}
 	if (m->cf.channel != NULL && (a->status == CONTROL_DONE ||
-	    a->status == CONTROL_NOT_READY))	/* the cookie of this Join */
+	    a->status == CONTROL_NOT_READY))	/* the switch needs the cookie
+						 * of this Join */
 		memcpy(m->tags.cookie, m->cf.channel->cookie, TAG_COOKIE_BYTES);
 	if (a->status == CONTROL_DONE && a->tagged != m->cf.tagged)
 		return membership_end_with(m, MEMBERSHIP_FORM);
@@ -610,8 +635,9 @@ membership_put_leave(struct membership *m, uint64_t now_ns, uint8_t *msg)
 	if (now_ns < m->leave_ns)
 		return 0;
 	if (m->leaves == MEMBERSHIP_LEAVES) {
-		m->end = MEMBERSHIP_LEFT;	/* the switch will notice that
-						 * we are gone */
+		m->end = MEMBERSHIP_LEFT;	/* send no further Leave,
+						 * because the switch will
+						 * notice that we are gone */
 		return 0;
 	}
 	if (m->leaves == 0)
@@ -666,7 +692,8 @@ membership_put_join(struct membership *m, uint64_t now_ns,
 		m->join_since_ns = now_ns;
 	}
 	if (!m->join_open || m->xid != m->join_xid + 1)
-		m->join_xid = m->xid++;	/* the last Join is older than a Help */
+		m->join_xid = m->xid++;	/* other requests were sent since the
+					 * last Join, so use a new xid */
 	m->join_open = true;
 	m->join_next = at->next;
 	m->joins++;
@@ -745,7 +772,10 @@ membership_deadline_ns(const struct membership *m)
 	return join < patience ? join : patience;
 }
 
-/* Write that the switch is in the other mode (synchronous or asynchronous). */
+/*
+ * Write that the switch is asynchronous and we are synchronous, or the other
+ * way round.
+ */
 static inline void
 membership_explain_mode(const struct membership *m, char *p, size_t room)
 {
@@ -763,8 +793,8 @@ membership_explain_mode(const struct membership *m, char *p, size_t room)
 }
 
 /*
- * Write which value of the job differs from ours, for a message that begins
- * with "refused: ".
+ * Write which value of the job differs from our value, for a message that
+ * begins with "refused: ".
  */
 static inline void
 membership_explain_value(const struct membership *m, char *p, size_t room)

@@ -6,11 +6,11 @@
  * reports for users, and iswitch_program, which the plane calls.
  *
  * The switch has an address.  Segments and control messages that are sent to
- * this address are the input of the switch.  Those that are sent from this
- * address are the output of another run.  A child uses socket J + 1, which has
- * its own address, to talk to its parent about job J.  In a trace the port of
- * this socket is the switch's own port plus J + 1, or the port to which the
- * captured parent answered.
+ * this address are the input of the switch.  Packets that are sent from this
+ * address are the output of another run.  A switch that has a parent uses a
+ * separate socket for each job J, number J + 1, to talk to the parent.  In a
+ * trace the port of this socket is the switch's own port plus J + 1, or the
+ * port to which the parent in the trace sent its answers.
  */
 #ifndef INNET_ISWITCH_PROGRAM_H
 #define INNET_ISWITCH_PROGRAM_H
@@ -28,8 +28,7 @@
 
 enum {
 	ISWITCH_KEEP_MAX = 65536,
-	ISWITCH_SLOTS_MIN = 4,		/* two slots for one job, and two for
-					 * another job */
+	ISWITCH_SLOTS_MIN = 4,		/* two slots for each of two jobs */
 	ISWITCH_SLOTS_MAX = 1 << 30
 };
 
@@ -37,7 +36,8 @@ struct iswitch_settings {
 	struct iswitch_conf iswitch;
 	union addr parent;		/* used if iswitch.job.child */
 	bool has_number, trace_only;
-	const char *keep, *reduce;	/* the arguments as given, or NULL */
+	const char *keep, *reduce;	/* the arguments of these options, or
+					 * NULL */
 	uint32_t fixed_bits;		/* 0: not given */
 	uint32_t elements, floats;	/* values of --vector and --floats */
 };
@@ -101,11 +101,11 @@ struct iswitch_state {
 	struct iswitch s;
 	const struct iswitch_settings *cf;
 	const struct program_env *env;
-	uint16_t *port_of;		/* by job: port of its socket in a
+	uint16_t *port_of;		/* by job: port of the job's socket in a
 					 * trace */
-	struct hashmap job_of;		/* map from each of these ports to its
+	struct hashmap job_of;		/* map from each port in port_of to its
 					 * job */
-	uint64_t told_ns; /* how long the Join had waited when the problem was
+	uint64_t told_ns; /* how long the Join had waited when this problem was
 			   * last reported */
 };
 
@@ -113,8 +113,8 @@ struct iswitch_state {
 static inline void iswitch_set_defaults(void *conf);
 
 /*
- * Check the settings together, and adapt them to `place`.  Returns NULL or an
- * error message.
+ * Check whether the settings can be combined, and adapt them to `place`.
+ * Returns NULL or an error message.
  */
 static inline const char *iswitch_check_settings(void *conf,
     struct program_place *place);
@@ -178,7 +178,7 @@ iswitch_set_vector(uint32_t *to, const char *arg)
 	return why;
 }
 
-/* Set one option to arg. Returns NULL or an error message. */
+/* Set one option to the value arg.  Returns NULL or an error message. */
 static inline const char *
 iswitch_set_option(void *conf, int option, const char *arg)
 {
@@ -233,8 +233,8 @@ iswitch_set_option(void *conf, int option, const char *arg)
 }
 
 /*
- * Check the settings of jobs together, and set --fixed-bits and --keep to suit
- * the other settings.
+ * Check whether the settings of jobs can be combined, and set --fixed-bits and
+ * --keep to values that suit the other settings.
  */
 static inline const char *
 iswitch_check_job(struct iswitch_settings *cf)
@@ -270,7 +270,7 @@ iswitch_check_job(struct iswitch_settings *cf)
 }
 
 /*
- * Return the last 32 bits of an address, which are all bits of an IPv4 address.
+ * Return the last 32 bits of an address.  An IPv4 address has only these bits.
  */
 static inline uint32_t
 iswitch_number_of_address(const union addr *a)
@@ -336,7 +336,10 @@ iswitch_check_settings(void *conf, struct program_place *place)
 	return NULL;
 }
 
-/* Return the shape of a job with H members and vectors of --vector elements. */
+/*
+ * Return the shape of the memory of a job with H members and vectors of
+ * --vector elements.
+ */
 static inline struct sums_shape
 iswitch_shape_for(const struct iswitch_settings *cf)
 {
@@ -348,7 +351,10 @@ iswitch_shape_for(const struct iswitch_settings *cf)
 	return s;
 }
 
-/* List the memory that a job with vectors of --vector elements needs. */
+/*
+ * Print the amounts of memory that a job with vectors of --vector elements
+ * needs.
+ */
 static inline size_t
 iswitch_plan_memory(const void *conf, struct memory_part *part)
 {
@@ -388,7 +394,10 @@ iswitch_plan_memory(const void *conf, struct memory_part *part)
 	return n;
 }
 
-/* Count the filling slots to which member `id` has not added yet. */
+/*
+ * Count the slots that are filling and to which member `id` has not contributed
+ * yet.
+ */
 static inline uint32_t
 iswitch_count_missing(const struct job *j, uint32_t id)
 {
@@ -403,7 +412,7 @@ iswitch_count_missing(const struct job *j, uint32_t id)
 	return n;
 }
 
-/* Put an address and its port into the report. */
+/* Add an address and its port to the report. */
 static inline void
 iswitch_put_address(struct counters *c, const union addr *a)
 {
@@ -415,7 +424,7 @@ iswitch_put_address(struct counters *c, const union addr *a)
 	counters_put(c, "port", addr_port(a));
 }
 
-/* Put the address and the type of a member into the report. */
+/* Add the address and the type of a member to the report. */
 static inline void
 iswitch_put_identity(const struct member *m, struct counters *c)
 {
@@ -426,7 +435,7 @@ iswitch_put_identity(const struct member *m, struct counters *c)
 	counters_word(c, "type", type[m->type]);
 }
 
-/* Put a present member into the report. */
+/* Add a member that is present to the report. */
 static inline void
 iswitch_put_member(const struct job *j, uint32_t id, const union addr *own,
     struct counters *c, uint64_t now_ns)
@@ -446,7 +455,7 @@ iswitch_put_member(const struct job *j, uint32_t id, const union addr *own,
 	counters_out(c);
 }
 
-/* Put a member that has left into the report. */
+/* Add a member that has left to the report. */
 static inline void
 iswitch_put_former_member(const struct job *j, uint32_t id, struct counters *c,
     uint64_t now_ns)
@@ -462,7 +471,7 @@ iswitch_put_former_member(const struct job *j, uint32_t id, struct counters *c,
 	counters_out(c);
 }
 
-/* Put the state of a job into the report. */
+/* Add the state of a job to the report. */
 static inline void
 iswitch_put_job(const struct job *j, struct counters *c)
 {
@@ -477,8 +486,8 @@ iswitch_put_job(const struct job *j, struct counters *c)
 }
 
 /*
- * Put the members of a job into the report.  The switch at `own` is their
- * parent.
+ * Add the members of a job to the report.  The switch at `own` is the parent of
+ * these members.
  */
 static inline void
 iswitch_put_members(const struct job *j, const union addr *own,
@@ -498,7 +507,7 @@ iswitch_put_members(const struct job *j, const union addr *own,
 	counters_list_end(c);
 }
 
-/* Put the counters or the gauges of a job into the report. */
+/* Add the counters or the gauges of a job to the report. */
 static inline void
 iswitch_put_job_counters(const struct job *j, bool gauges, struct counters *c)
 {
@@ -589,7 +598,10 @@ iswitch_socket_address(const void *state, uint32_t socket, union addr *a)
 		a->in.sin_port = htons(port);
 }
 
-/* Learn which job uses the port to which the captured parent sent message p. */
+/*
+ * Record which job uses the port to which the parent in the trace sent message
+ * p.
+ */
 static inline void
 iswitch_learn_port(struct iswitch_state *t, const struct packet *p)
 {
@@ -610,7 +622,8 @@ iswitch_learn_port(struct iswitch_state *t, const struct packet *p)
 }
 
 /*
- * Return the job of a packet that the parent sent to `port` in a trace, or -1.
+ * Return the index of the job to which a packet belongs that the parent sent to
+ * `port` in a trace, or -1.
  */
 static inline int32_t
 iswitch_job_of_port(const struct iswitch_state *t, uint16_t port)
@@ -638,8 +651,7 @@ iswitch_same_host(const union addr *a, const union addr *b)
 
 /*
  * Classify a packet of a trace that is neither to nor from the switch's
- * address.  It may belong to the connection between the parent and a job's
- * socket.
+ * address.  The packet may be one between the parent and the socket of a job.
  */
 static inline enum packet_class
 iswitch_classify_transit(struct iswitch_state *t, struct packet *p)
@@ -662,7 +674,10 @@ iswitch_classify_transit(struct iswitch_state *t, struct packet *p)
 	return PACKET_FOR_PROGRAM;
 }
 
-/* Decide which part of the switch processes packet p. */
+/*
+ * Return the class of packet p, which determines the part of the switch that
+ * processes the packet.
+ */
 static inline enum packet_class
 iswitch_classify(void *state, struct packet *p)
 {
@@ -675,7 +690,8 @@ iswitch_classify(void *state, struct packet *p)
 		return PACKET_REGULAR;
 	if (addr_same(p->to, &place->address) ||
 	    (place->live && p->frame == NULL))	/* the packet came through a
-						 * socket */
+						 * socket and not from a
+						 * trace */
 		return PACKET_FOR_PROGRAM;
 	if (addr_same(p->from, &place->address))
 		return PACKET_FROM_PROGRAM;
@@ -758,7 +774,7 @@ iswitch_parent_address(const void *state, uint32_t group, uint32_t *socket)
 	return &t->cf->parent;
 }
 
-/* Are there answers in the queue? */
+/* Are there queued answers? */
 static inline bool
 iswitch_program_has_backlog(const void *state)
 {
@@ -776,7 +792,7 @@ iswitch_program_send_backlog(void *state)
 	return iswitch_send_backlog(&t->s);
 }
 
-/* Does the job of a socket still talk to the parent? */
+/* Does the job to which a socket belongs still talk to the parent? */
 static inline bool
 iswitch_needs_socket(const void *state, uint32_t socket)
 {
@@ -802,7 +818,7 @@ iswitch_socket_bytes(const void *state, uint32_t socket)
 						      : &none);
 }
 
-/* Record that a valid message from `from` has arrived. */
+/* Record that a valid message has arrived from the address `from`. */
 static inline void
 iswitch_peer_alive(void *state, const union addr *from, uint64_t now_ns)
 {
@@ -814,7 +830,10 @@ iswitch_peer_alive(void *state, const union addr *from, uint64_t now_ns)
 		    &t->s.job[ref->job]->core.members.m[ref->member], now_ns);
 }
 
-/* Do not count a pause of the switch as silence of the members. */
+/*
+ * Do not count the time during which the switch was stopped as silence of its
+ * members.
+ */
 static inline void
 iswitch_stalled(void *state, uint64_t span_ns, uint64_t now_ns)
 {
@@ -848,7 +867,7 @@ iswitch_program_request(void *state, const union addr *from,
 	    PROGRAM_ANSWERED : PROGRAM_LATER;
 }
 
-/* Put a list of all jobs into the report. */
+/* Add a list of all jobs to the report. */
 static inline void
 iswitch_list_jobs(const void *state, struct counters *c, uint64_t now_ns)
 {
@@ -867,7 +886,7 @@ iswitch_list_jobs(const void *state, struct counters *c, uint64_t now_ns)
 	}
 }
 
-/* Put a list of the members of a job into the report. */
+/* Add a list of the members of a job to the report. */
 static inline bool
 iswitch_list_members(const void *state, uint16_t id, struct counters *c,
     uint64_t now_ns)
@@ -897,7 +916,7 @@ iswitch_sum_counter(const struct iswitch *s, enum job_count what)
 	return n;
 }
 
-/* Put the counters or the gauges that belong to no job into the report. */
+/* Add the counters or the gauges that belong to no job to the report. */
 static inline void
 iswitch_put_switch_counters(const struct iswitch *s, bool gauges,
     struct counters *c)
@@ -917,7 +936,7 @@ iswitch_put_switch_counters(const struct iswitch *s, bool gauges,
 }
 
 /*
- * Put the counters or the gauges of job id into the report.  If id is -1, put
+ * Add the counters or the gauges of job id to the report.  If id is -1, add
  * those of the switch.
  */
 static inline bool
@@ -938,7 +957,7 @@ iswitch_put_counters(const void *state, int32_t id, bool gauges,
 	return job != NULL;
 }
 
-/* Put all counters into the report. */
+/* Add all counters to the report. */
 static inline void
 iswitch_put_report(const void *state, struct counters *c)
 {
@@ -961,7 +980,7 @@ iswitch_put_report(const void *state, struct counters *c)
 	counters_out(c);
 }
 
-/* Put the summary that is printed at the end into the report. */
+/* Add to the report the values of the summary, which is printed at the end. */
 static inline void
 iswitch_put_summary(const void *state, struct counters *c)
 {
@@ -983,8 +1002,8 @@ iswitch_put_summary(const void *state, struct counters *c)
 }
 
 /*
- * Put into the report the values of the progress line, which is printed while
- * the switch runs.
+ * Add to the report the values of the progress line, which is printed while the
+ * switch runs.
  */
 static inline void
 iswitch_put_progress(const void *state, struct counters *c)
@@ -1018,7 +1037,10 @@ iswitch_counters_add_up(const void *state)
 	return good;
 }
 
-/* Describe a parent that does not answer. */
+/*
+ * If the parent has not answered a Join for a long time, write this to `text`
+ * and return `text`.  Returns NULL otherwise.
+ */
 static inline const char *
 iswitch_describe_problem(void *state, char *text, size_t room, uint64_t now_ns)
 {
@@ -1065,7 +1087,7 @@ iswitch_member_count(const void *state)
 {
 	const struct iswitch_state *t = state;
 
-	return t->s.refs;	/* this is an upper bound */
+	return t->s.refs;	/* this number is an upper bound */
 }
 
 /* Return the UDP port of segments. */

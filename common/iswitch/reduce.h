@@ -54,8 +54,8 @@
 
 #define REDUCE_FIXED_MAX INT64_MAX	/* the largest sum; the smallest is its
 					 * negative */
-#define REDUCE_FIXED_NAN INT64_MIN	/* sum of an element with a NaN or
-					 * infinite term */
+#define REDUCE_FIXED_NAN INT64_MIN	/* sum of an element if one of its terms
+					 * is NaN or infinite */
 
 enum reduce_kind {
 	REDUCE_SUM, REDUCE_ORDERED, REDUCE_FIXED, REDUCE_MEDIAN, REDUCE_TRIMMED
@@ -63,14 +63,14 @@ enum reduce_kind {
 
 struct reduce {
 	enum reduce_kind kind;
-	uint32_t trim;		/* trimmed: number of values dropped at each
-				 * end */
-	uint32_t fixed_bits;	/* fixed: number of bits after the binary point,
-				 * 1 to 62 */
+	uint32_t trim;		/* kind `trimmed`: number of smallest values,
+				 * and of largest values, that are dropped */
+	uint32_t fixed_bits;	/* kind `fixed`: number of bits after the binary
+				 * point, 1 to 62 */
 };
 
 struct reduce_count {
-	uint64_t nonfinite;	/* number of contributions with a NaN or
+	uint64_t nonfinite;	/* number of contributions that contain NaN or
 				 * infinity */
 	uint64_t saturated;	/* number of elements of contributions or sums
 				 * that were saturated */
@@ -79,33 +79,34 @@ struct reduce_count {
 enum {
 	ROBUST_FEW = 32, ROBUST_MANY = 65535,	/* limits on the number of
 						 * rows */
-	ROBUST_PAIRS = 191,	/* number of pairs in the network that sorts 32
+	ROBUST_PAIRS = 191,	/* number of pairs in the sorting network for 32
 				 * keys */
 	ROBUST_NAN = 0x7fc00000
 };
 
 struct robust_rows {
 	const uint8_t *const *row;	/* pointers to the vectors; NULL: the
-					 * vectors lie at `base`, one after
-					 * another */
+					 * vectors begin at `base`, one every
+					 * `stride` bytes */
 	const uint8_t *base;		/* address of the first vector if `row`
 					 * is NULL */
-	size_t stride;			/* number of bytes from one vector to
-					 * the next */
+	size_t stride;			/* number of bytes from the start of one
+					 * vector to the start of the next */
 	size_t k;			/* number of vectors */
 };
 
 /*
  * Parse "sum", "ordered", "fixed", "median" or "trimmed:2" into *r.  Returns
- * NULL.  If s is not valid, it returns an error message and leaves *r
- * unchanged.  fixed_bits does not change, except that 0 becomes 24.
+ * NULL.  If s is not valid, the function returns an error message and leaves *r
+ * unchanged.  The field fixed_bits does not change, except that 0 becomes 24.
  */
 static inline const char *reduce_parse(const char *s, struct reduce *r);
 
 /*
- * Return the smallest number of contributions, out of at most `all`, that makes
- * a result.  The kind trimmed:b tolerates b wrong contributions among 2b + 1.
- * A median tolerates one wrong contribution among three, if there are three.
+ * Return the smallest number of contributions that is enough for a result, if
+ * there are at most `all` contributions.  The kind trimmed:b tolerates b wrong
+ * contributions among 2b + 1.  A median tolerates one wrong contribution among
+ * three, if there are three.
  */
 static inline uint32_t reduce_needs(const struct reduce *r, uint32_t all);
 
@@ -126,9 +127,9 @@ static inline void reduce_add(const struct reduce *r, uint8_t *out,
     struct reduce_count *c);
 
 /*
- * Make the result of one or more rows, which together contain the vectors of
- * `contributions` workers.  `order` contains the number of each row once.  Only
- * the kind `ordered` uses it.
+ * Compute the result from one or more rows, which together contain the vectors
+ * of `contributions` workers.  `order` is a permutation of the row numbers.
+ * Only the kind `ordered` uses it.
  */
 static inline void reduce_finish(const struct reduce *r, uint8_t *out,
     const uint8_t *work, uint32_t rows, const uint32_t order[], uint32_t n,
@@ -143,14 +144,15 @@ static inline void robust_median(uint8_t *out, const uint8_t *const row[],
 
 /*
  * Set out[i] to `scale` times the mean of row[0..k-1][i] without the `trim`
- * smallest and the `trim` largest values, or to `scale` times the median if no
- * value would be left.
+ * smallest and the `trim` largest values.  If no value would be left, use the
+ * median instead of the mean.
  */
 static inline void robust_trimmed(uint8_t *out, const uint8_t *const row[],
     size_t k, size_t n, size_t trim, float scale);
 
 /*
- * Like robust_trimmed(), but the vectors, each of n elements, are given as r.
+ * Do the work of robust_trimmed() for the vectors that r describes, each of
+ * which has n elements.
  */
 static inline void robust_mean(uint8_t *out, const struct robust_rows *r,
     size_t n, size_t trim, float scale);
@@ -238,7 +240,7 @@ robust_mean_plain(uint8_t *out, const struct robust_rows *r, size_t from,
 	}
 }
 
-/* Compute all n elements of at most ROBUST_FEW vectors. */
+/* Compute all n elements of the result of at most ROBUST_FEW vectors. */
 static inline void
 robust_mean_few(uint8_t *out, const struct robust_rows *r, size_t n,
     size_t trim, double weight)
@@ -255,8 +257,8 @@ robust_mean_few(uint8_t *out, const struct robust_rows *r, size_t n,
  */
 struct robust_net {
 	uint8_t lo[ROBUST_PAIRS], hi[ROBUST_PAIRS];
-	unsigned first, pairs;	/* the network consists of pairs `first` to
-				 * `pairs` - 1 */
+	unsigned first, pairs;	/* the sorting network consists of pairs `first`
+				 * to `pairs` - 1 */
 };
 
 static inline void
@@ -285,7 +287,10 @@ robust_make_net(struct robust_net *net, size_t k)
 	}
 }
 
-/* Remove the pairs that do not affect positions `trim` to k - 1 - `trim`. */
+/*
+ * Remove the pairs that do not affect the keys at positions `trim` to k - 1 -
+ * `trim`.
+ */
 static inline void
 robust_prune_net(struct robust_net *net, size_t k, size_t trim)
 {
@@ -325,8 +330,8 @@ robust_key8(__m256i u)
 }
 
 /*
- * Multiply four sums by weight and round the products to binary32.  A NaN
- * always becomes the same NaN.
+ * Multiply four sums by weight and round the products to binary32.  Replace
+ * each NaN by the NaN with the bits 7fc00000.
  */
 __attribute__((target("avx2"))) static inline __m128
 robust_round4(__m256d sum, __m256d weight)
@@ -397,8 +402,8 @@ robust_mean_block(uint8_t *out, const uint8_t *const row[], size_t at, size_t k,
 }
 
 /*
- * Compute the elements in blocks of 32.  The remaining elements are copied to
- * buffers in which 32 elements can be read and written.
+ * Compute the elements in blocks of 32.  Copy the remaining elements to buffers
+ * in which 32 elements can be read and written.
  */
 __attribute__((target("avx2"))) static inline void
 robust_mean_avx2(uint8_t *out, const struct robust_rows *r, size_t n,
@@ -428,8 +433,8 @@ robust_mean_avx2(uint8_t *out, const struct robust_rows *r, size_t n,
 #endif
 
 /*
- * This function is not inline, so that calls with few vectors do not need this
- * much stack.
+ * This function is not inline, so that calls with few vectors do not need the
+ * stack for its large array.
  */
 __attribute__((noinline, unused)) static void
 robust_mean_many(uint8_t *out, const struct robust_rows *r, size_t n,
@@ -554,7 +559,9 @@ reduce_to_fixed(float x, double times, bool *finite, struct reduce_count *c)
 	return (int64_t)nearbyint(v);
 }
 
-/* Return the saturated sum of two elements in fixed point. */
+/*
+ * Return the sum of two elements in fixed point, limited to the range of a sum.
+ */
 static inline int64_t
 reduce_add_fixed(int64_t a, int64_t b, struct reduce_count *c)
 {
@@ -585,10 +592,10 @@ reduce_fixed_plain(int64_t *sum, const uint8_t *x, size_t from, size_t n,
 
 #ifdef VEC_AVX2
 /*
- * Add four elements for the kind `fixed`.  If one of them is 2^51 or more, or
- * if a sum exceeds its limits or is not a number, change nothing and return
- * false.  Adding 1.5 * 2^52 rounds a number to an integer and leaves this
- * integer in the low bits.
+ * Add four elements for the kind `fixed`.  If an element is 2^51 or more, or if
+ * a sum exceeds its limits or is not a number, change nothing and return false.
+ * Adding 1.5 * 2^52 rounds a number to an integer and leaves this integer in
+ * the low bits.
  */
 __attribute__((target("avx2"))) static inline bool
 reduce_fixed4(int64_t *sum, const uint8_t *x, bool first, __m256d times)

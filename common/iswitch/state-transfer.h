@@ -1,21 +1,21 @@
 /*
- * state-transfer.h - transfer of a running worker's state to a worker that
- * joins late
+ * state-transfer.h - copy a running worker's state to a worker that joins late
  *
  * A worker that joins late or returns fetches the state of another worker
  * instead of starting the job again.  The receiver (struct state_receiver)
  * requests chunks until it has all of them; the sender (struct state_sender)
- * answers from a snapshot.  The receiver requests runs of chunks.  At most one
- * window of chunks is outstanding.  If no chunk has arrived for a while, it
- * requests the missing chunks again.  So neither the sender nor the switches on
- * the path need timers.
+ * answers with parts of a snapshot.  The receiver requests runs of chunks, and
+ * at most one window of chunks is outstanding.  If no chunk has arrived for a
+ * while, the receiver requests the missing chunks again.  So neither the sender
+ * nor the switches on the path need timers.
  *
  * struct state_transfer combines a receiver and a sender for one worker.  The
- * caller passes it the control messages that arrive.  When sender.wanted is
- * set, the caller takes a snapshot and calls state_transfer_set_snapshot().
- * When it is too late to join, the caller calls state_transfer_start_fetch(),
- * which also leaves the job if the worker had joined it.  Then
- * state_transfer_next() writes the messages to send until receiver.end is set.
+ * caller passes the control messages that arrive to state_transfer_receive().
+ * When sender.wanted is set, the caller takes a snapshot and calls
+ * state_transfer_set_snapshot().  When it is too late to join the job without
+ * another worker's state, the caller calls state_transfer_start_fetch(), which
+ * also leaves the job if the worker had joined it.  Then state_transfer_next()
+ * writes the messages to send until receiver.end is set.
  *
  * The functions read no clock: time is an argument (monotonic, in ns).  All
  * messages go through the secure channel of the caller (channel-client.h).
@@ -35,13 +35,14 @@
 #include "common/wire/state-transfer.h"
 
 #define TRANSFER_NEVER UINT64_MAX
-#define TRANSFER_KEEP_NS 5000000000u	/* a snapshot is kept this long after a
-					 * Fetch */
+#define TRANSFER_KEEP_NS 5000000000u	/* how long a snapshot is kept after the
+					 * last Fetch */
 
 enum {
-	TRANSFER_WINDOW = 128,		/* maximum number of chunks requested
-					 * but not arrived */
-	TRANSFER_FIRST_NS = 20000000,	/* first wait before the next request */
+	TRANSFER_WINDOW = 128,		/* maximum number of chunks that were
+					 * requested and have not arrived */
+	TRANSFER_FIRST_NS = 20000000,	/* initial wait before the missing
+					 * chunks are requested again */
 	TRANSFER_LAST_NS = 250000000,	/* longest wait; each wait is twice the
 					 * previous one */
 	TRANSFER_TRIES = 3		/* number of states with a wrong CRC
@@ -49,9 +50,9 @@ enum {
 };
 
 /*
- * How long after its start a receiver repeats a Fetch that is refused, because
- * other workers may join again.  This time is five times as long if the switch
- * answers that the job is not open.
+ * If its Fetch is refused, a receiver repeats the Fetch until this time after
+ * its start, because other workers may join again.  The time is five times as
+ * long if the switch answers that the job is not open.
  */
 #define TRANSFER_REFUSED_NS UINT64_C(2000000000)
 
@@ -68,29 +69,33 @@ struct state_receiver {
 	uint32_t worker;		/* number of this worker */
 	uint32_t xid;			/* xid of the next Fetch */
 	bool waits;			/* the job must wait for this worker */
-	bool lacks_permit;		/* the switch may have restarted, so it
-					 * no longer knows that it refused this
-					 * worker */
+	bool lacks_permit;		/* the switch may have been restarted,
+					 * so it no longer knows that it refused
+					 * this worker's Join */
 	uint64_t give_up_ns;		/* longest time without a chunk */
-	uint64_t refused_ns;		/* time to wait for a sender */
+	uint64_t refused_ns;		/* how long to wait for a worker that
+					 * sends its state */
 	uint64_t begun_ns;
 	enum state_receiver_end end;
 	uint8_t status;			/* status of a refusal */
 	uint32_t sender;
 	uint64_t iteration;		/* number of results in the state */
 	uint32_t bytes;
-	uint8_t *body;			/* owned; NULL: no state, or the caller
-					 * has taken it */
+	uint8_t *body;			/* owned; the state; NULL: there is no
+					 * state, or the caller has taken it */
 
-	uint32_t snapshot, crc, chunks;	/* snapshot is 0 until it is known */
+	uint32_t snapshot, crc, chunks;	/* number of the snapshot, 0 until it is
+					 * known; CRC of the state; number of
+					 * chunks */
 	uint8_t *came;			/* owned; for each chunk: has it
 					 * arrived? */
 	uint32_t next;			/* chunk to request next */
-	uint32_t here, out;		/* number of chunks arrived; number of
-					 * chunks requested */
+	uint32_t here, out;		/* number of chunks that have arrived;
+					 * number of chunks that were requested
+					 * and have not arrived */
 	uint64_t news_ns, ask_ns, wait_ns;
-	unsigned spoilt;		/* number of states received with a
-					 * wrong CRC */
+	unsigned spoilt;		/* number of states that were received
+					 * with a wrong CRC */
 };
 
 /* The snapshot that a worker sends. */
@@ -99,8 +104,10 @@ struct state_sender {
 	uint32_t snapshot;		/* number of the last snapshot; 0: none
 					 * yet */
 	bool has;			/* a snapshot exists */
-	bool wanted;			/* the caller must take a snapshot */
-	struct transfer_fetch asked;	/* the Fetch that needs the snapshot */
+	bool wanted;			/* the caller must take a snapshot of
+					 * the worker's state */
+	struct transfer_fetch asked;	/* the Fetch that must be answered when
+					 * there is a snapshot */
 	uint8_t *body;			/* owned */
 	uint32_t bytes, crc;
 	uint64_t iteration;
@@ -108,16 +115,16 @@ struct state_sender {
 };
 
 enum {
-	STATE_TRANSFER_TRIES = 10, /* number of states that were too old to join
-				    * with, after which the worker gives up */
-	STATE_TRANSFER_PATIENT = 2 /* number of tries after which the job must
+	STATE_TRANSFER_TRIES = 10, /* after this number of states that were too
+				    * old to join with, the worker gives up */
+	STATE_TRANSFER_PATIENT = 2 /* after this number of tries, the job must
 				    * wait for this worker */
 };
 
-/* The kind of a message that has arrived. */
+/* What a message that has arrived is, and what the caller must do with it. */
 enum state_transfer_news {
-	STATE_TRANSFER_MESSAGE,	 /* a message for the worker */
-	STATE_TRANSFER_TAKEN,	 /* part of a transfer: call
+	STATE_TRANSFER_MESSAGE,	 /* a message that the worker must process */
+	STATE_TRANSFER_TAKEN,	 /* a message of a state transfer: call
 				  * state_transfer_next() */
 	STATE_TRANSFER_NOTHING,	 /* a challenge, or a repeated message */
 	STATE_TRANSFER_DOUBTFUL, /* a message that is not authenticated */
@@ -131,7 +138,8 @@ struct state_transfer {
 	unsigned tries;			/* number of fetches started */
 	bool leaves;			/* a Leave with xid leave_xid is due */
 	uint32_t leave_xid;
-	struct transfer_fetch asked;	/* the Fetch that is being answered */
+	struct transfer_fetch asked;	/* the Fetch that this worker is
+					 * answering */
 	uint32_t answer, answers;	/* the next Chunk of the answer; number
 					 * of Chunks in the answer */
 };
@@ -145,7 +153,7 @@ static inline void state_transfer_free(struct state_transfer *h);
 
 /*
  * Process the len bytes of a control message that arrived through the channel
- * of `in`.  The caller acts upon *c only if this returns
+ * of `in`.  The caller processes *c only if the result is
  * STATE_TRANSFER_MESSAGE.  `given` is the number of results in our own state.
  * If h is NULL, no state is transferred.
  */
@@ -156,15 +164,16 @@ static inline enum state_transfer_news state_transfer_receive(
 
 /*
  * Use `body`, our state after `given` results, as the snapshot, and answer the
- * worker that requested it.  h takes ownership of `body`.
+ * worker that requested the state.  h takes ownership of `body`.
  */
 static inline void state_transfer_set_snapshot(struct state_transfer *h,
     uint8_t *body, uint32_t bytes, uint64_t given, uint64_t now_ns);
 
 /*
- * Tell whether the state of another worker helps after membership `in` has
- * ended.  `lost` says that the network no longer keeps the results that this
- * worker needs.  `been` says that this worker has been in the job before.
+ * Tell whether the worker could continue with the state of another worker after
+ * membership `in` has ended.  `lost` says whether the network no longer keeps
+ * the results that this worker needs.  `been` says whether this worker was in
+ * the job before.
  */
 static inline bool state_transfer_is_useful(const struct state_transfer *h,
     const struct membership *in, bool lost, bool been);
@@ -183,8 +192,8 @@ static inline uint64_t state_transfer_deadline_ns(
     const struct state_transfer *h);
 
 /*
- * Write the next message at msg, which has room for CONTROL_MAX_BYTES.  Returns
- * its length, or 0.  `in` is the present or past membership.
+ * Write the next message to msg, which has room for CONTROL_MAX_BYTES.  Returns
+ * the length of the message, or 0.  `in` is the present or last membership.
  */
 static inline size_t state_transfer_next(struct state_transfer *h,
     struct membership *in, uint64_t now_ns, uint8_t *msg);
@@ -204,8 +213,8 @@ static inline void state_receiver_receive( struct state_receiver *h,
     const struct transfer_chunk *k, uint64_t now_ns);
 
 /*
- * Process the Ack of a Fetch.  Its status says that no worker sends its state,
- * either at all or at present.
+ * Process the Ack of a Fetch.  The status of this Ack says that no worker sends
+ * its state, now or ever.
  */
 static inline void state_receiver_receive_status( struct state_receiver *h,
     uint8_t status, uint64_t now_ns);
@@ -215,8 +224,8 @@ static inline uint64_t state_receiver_deadline_ns(
     const struct state_receiver *h);
 
 /*
- * If a Fetch is due, write it at msg, which has room for CONTROL_MAX_BYTES.
- * Returns its length, or 0.
+ * If a Fetch is due, write it to msg, which has room for CONTROL_MAX_BYTES.
+ * Returns the length of the Fetch, or 0.
  */
 static inline size_t state_receiver_next(struct state_receiver *h,
     uint64_t now_ns, uint8_t *msg);
@@ -226,8 +235,8 @@ static inline void state_sender_free(struct state_sender *d);
 
 /*
  * Process a Fetch when our state has `iteration` results.  If this function
- * sets d->wanted, the caller must take a snapshot, now or later, and then
- * answer d->asked.
+ * sets d->wanted, the caller must take a snapshot of the worker's state, now or
+ * later, and then answer the Fetch in d->asked.
  */
 static inline void state_sender_receive_fetch(struct state_sender *d,
     const struct transfer_fetch *f, uint64_t iteration, uint64_t now_ns);
@@ -244,8 +253,8 @@ static inline uint32_t state_sender_count(const struct state_sender *d,
     const struct transfer_fetch *f);
 
 /*
- * Write Chunk k of the answer to Fetch f at msg, which has room for
- * CONTROL_MAX_BYTES.  Returns its length.
+ * Write Chunk k of the answer to Fetch f to msg, which has room for
+ * CONTROL_MAX_BYTES.  Returns the length of the Chunk.
  */
 static inline size_t state_sender_put_chunk(const struct state_sender *d,
     const struct transfer_fetch *f, uint32_t k, uint16_t job, uint32_t xid,
@@ -295,8 +304,8 @@ state_receiver_allocate(
 }
 
 /*
- * Check the CRC after all chunks have arrived.  If it is wrong, fetch all
- * chunks again.
+ * Check the CRC of the state after all chunks have arrived.  If the CRC is
+ * wrong, fetch all chunks again.
  */
 static inline void
 state_receiver_check(struct state_receiver *h, uint64_t now_ns)
@@ -372,7 +381,7 @@ state_receiver_deadline_ns(const struct state_receiver *h)
 	return room ? 0 : h->ask_ns;
 }
 
-/* Put the next run of missing chunks, starting at h->next, into f. */
+/* Store the next run of missing chunks, from h->next on, in Fetch f. */
 static inline bool
 state_receiver_next_run(struct state_receiver *h, struct transfer_fetch *f)
 {
@@ -401,8 +410,8 @@ state_receiver_next(struct state_receiver *h, uint64_t now_ns, uint8_t *msg)
 		h->end = STATE_RECEIVER_UNANSWERED;
 		return 0;
 	}
-	if (h->ask_ns <= now_ns) {	/* nothing arrived: request all missing
-					 * chunks again */
+	if (h->ask_ns <= now_ns) {	/* no chunk has arrived, so request all
+					 * missing chunks again */
 		h->next = h->out = 0;
 		h->ask_ns = now_ns +
 		    backoff_take_ns(&h->wait_ns, TRANSFER_LAST_NS);
@@ -442,9 +451,9 @@ state_sender_receive_fetch(struct state_sender *d,
     const struct transfer_fetch *f, uint64_t iteration, uint64_t now_ns)
 {
 	/*
-	 * If the switch of this worker or a switch above it has fewer slots
-	 * than segments, no worker can join with a state that is one iteration
-	 * old.
+	 * If this worker's switch, or a switch above that switch, has fewer
+	 * slots than segments, no worker can join with a state that is one
+	 * iteration old.
 	 */
 	if (f->snapshot == 0 && !(d->has && d->iteration >= iteration)) {
 		state_sender_free(d);
@@ -509,9 +518,9 @@ state_transfer_free(struct state_transfer *h)
 }
 
 /*
- * Tell whether the member is behind the job that refused it.  Both iterations
- * are as on the wire.  Iteration 0 (a new worker) is behind all others, except
- * those just before the counter wraps to 0.
+ * Tell whether the member is behind the job that refused its Join.  Both
+ * iterations are numbers as in packets.  Iteration 0 (a new worker) is behind
+ * all other iterations, except those just before the counter wraps to 0.
  */
 static inline bool
 state_transfer_is_behind(const struct membership *in)
@@ -578,8 +587,8 @@ state_transfer_set_snapshot(struct state_transfer *h, uint8_t *body,
 }
 
 /*
- * Process message c if it belongs to a state transfer.  Returns whether it
- * does.
+ * Process message c if it belongs to a state transfer.  Returns false if it
+ * does not.
  */
 static inline bool
 state_transfer_receive_transfer(struct state_transfer *h,
@@ -597,7 +606,10 @@ state_transfer_receive_transfer(struct state_transfer *h,
 		if (!in->cf.sends_state || !in->joined || h->fetching ||
 		    !transfer_get_fetch(c, &f))
 			return false;
-		/* with fewer slots than segments, one more iteration is kept */
+		/*
+		 * if there are fewer slots than segments, one more iteration is
+		 * kept
+		 */
 		state_sender_receive_fetch(
 		    &h->sender, &f, given, now_ns);
 		state_transfer_queue_answer(h, &f);
@@ -647,8 +659,8 @@ state_transfer_deadline_ns(const struct state_transfer *h)
 }
 
 /*
- * Write the same Join as before.  The switch refuses the Join, and so allows
- * this worker to fetch a state.
+ * Write the same Join as before.  The switch refuses this Join, and therefore
+ * permits this worker to fetch a state.
  */
 static inline size_t
 state_transfer_put_join(struct state_receiver *h, const struct membership *in,

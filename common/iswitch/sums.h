@@ -1,23 +1,24 @@
 /*
  * sums.h - the sums of the segments of one job, and their memory
  *
- * This file implements sections 3.2 to 3.4 of iSwitch.  Each segment has two
- * slots (ways), chosen by the parity of the iteration.  In an asynchronous job,
- * each segment has one slot, which restarts at once.  The sum of a slot is
- * computed inside the packet that will carry the result.  This packet consists
- * of a Seg and floats.  The packets of a vector lie one after another, so a run
- * of results is contiguous in memory.  The packets form a ring of `depth`
- * vectors, one for each recent iteration.  A result stays in the ring until its
- * place is needed again, so that members that lost the result can get it.
+ * This file implements sections 3.2 to 3.4 of iSwitch.  In a synchronous job,
+ * each segment has two slots (ways), one for even and one for odd iterations.
+ * In an asynchronous job, each segment has one slot, which can begin the next
+ * round immediately.  The sum of a slot is computed inside the packet that will
+ * carry the result.  This packet consists of a Seg and floats.  The packets of
+ * a vector lie one after another, so a run of results is contiguous in memory.
+ * The packets form a ring of `depth` vectors, one for each recent iteration.  A
+ * result stays in the ring until its place is needed again, so that a member
+ * that did not receive the result can still get it.
  *
  * A switch may have less memory than a vector needs (section 3.1).  In that
- * case there are only 2 * span slots.  If all segments are numbered
- * consecutively, from the first iteration on, segment n shares its slot with
- * segments n - 2 * span and n + 2 * span.  Older results are not kept.
+ * case there are only 2 * span slots.  If the segments of all iterations are
+ * numbered consecutively, segment n shares its slot with segments n - 2 * span
+ * and n + 2 * span.  Older results are not kept.
  *
- * Iterations have 64 bits and never wrap (sums_unwrap()).  job.h decides which
- * members may add, when a slot is complete and where the result is sent.
- * sums_free() frees the memory.
+ * Iterations have 64 bits and never wrap (sums_unwrap()).  job.h determines
+ * which members may contribute, when a slot is complete and where the result is
+ * sent.  sums_free() frees the memory.
  */
 #ifndef INNET_ISWITCH_SUMS_H
 #define INNET_ISWITCH_SUMS_H
@@ -35,29 +36,30 @@
 enum sums_state {
 	SUMS_EMPTY,
 	SUMS_FILLING,
-	SUMS_READY,		/* the slot has H contributions, but its vector
-				 * is incomplete */
-	SUMS_SENT_UP,		/* only in a child: the slot waits for the
-				 * result from the parent */
+	SUMS_READY,		/* the slot has H contributions, but other slots
+				 * of its vector do not */
+	SUMS_SENT_UP,		/* only if the switch has a parent: the slot
+				 * waits for the result from the parent */
 	SUMS_COMPLETE
 };
 
 enum { SUMS_NONE = UINT32_MAX };
 
 /*
- * SUMS_NEVER is before every iteration.  The first iteration of a job is
- * SUMS_EPOCH plus the `next` of its first Join.
+ * SUMS_NEVER is less than every iteration.  The first iteration of a job is
+ * SUMS_EPOCH plus the value of `next` in the job's first Join.
  */
 #define SUMS_NEVER ((int64_t)0)
 #define SUMS_EPOCH ((int64_t)1 << 40)
 
 struct sums_slot {
 	int64_t iteration;
-	uint64_t began_ns;	/* when the slot was restarted */
+	uint64_t began_ns;	/* time when the slot began its iteration */
 	uint64_t posted; /* outbox round in which the sum of the slot was sent
 			  * to the parent; 0: none */
-	uint32_t accepted;	/* number of packets that count towards H */
-	uint32_t rows;		/* number of packets added */
+	uint32_t accepted;	/* number of packets in the sum that count
+				 * towards H */
+	uint32_t rows;		/* number of packets in the sum */
 	uint32_t n;		/* number of floats in the segment */
 	uint32_t index;		/* index of the segment */
 	uint32_t before, after;	/* previous and next slot in the list of filling
@@ -66,13 +68,13 @@ struct sums_slot {
 				 * 65,535 */
 	uint8_t state;		/* enum sums_state */
 	/*
-	 * time when members were last asked for the segment, in ms, plus 1; 0:
+	 * 1 + the time, in ms, when members were last asked for the segment; 0:
 	 * never
 	 */
 	uint32_t asked_ms;
 };
 
-/* The result at one place of the ring. */
+/* The description of the result at one place of the ring. */
 struct sums_kept {
 	int64_t iteration;	/* SUMS_NEVER: no result yet */
 	uint64_t posted;	/* outbox round in which the result was sent; 0:
@@ -86,15 +88,15 @@ struct sums_kept {
 struct sums_shape {
 	uint32_t elements, floats, segs;
 	uint32_t ways;		/* number of slots of a segment: 1 if the job is
-				 * asynchronous and has no parent, otherwise
-				 * 2 */
+				 * asynchronous and the switch has no parent,
+				 * otherwise 2 */
 	uint32_t depth;		/* number of vectors in the ring */
 	uint32_t apart; /* 2: slots have packets outside the ring; 0: slots have
 			 * no packets of their own */
-	uint32_t words;		/* number of words in a bitmap, with 64 members
-				 * each; 0: no bitmaps */
+	uint32_t words;		/* number of words in a bitmap; each word is for
+				 * 64 members; 0: no bitmaps */
 	uint32_t rows;		/* number of contributions that a slot can keep,
-				 * if rows are kept */
+				 * if contributions are kept */
 	uint32_t span;		/* number of slots of a way if there are fewer
 				 * slots than segments (then `ways` is 2 and
 				 * `apart` is 0); otherwise 0 */
@@ -109,30 +111,33 @@ struct sums {
 	size_t work_stride;	/* number of bytes of working memory of a
 				 * slot */
 	struct sums_slot *slot;	/* array of sums_slots() slots */
-	uint64_t *bits;		/* bitmaps of `words` words: the members that
-				 * have added to each slot */
-	uint8_t *packet;	/* packet of each place in the ring and, if
-				 * `apart` is set, of each slot */
+	uint64_t *bits;		/* for each slot, a bitmap of `words` words: the
+				 * members that have contributed to the slot */
+	uint8_t *packet;	/* a packet for each place in the ring and, if
+				 * `apart` is set, for each slot */
 	struct sums_kept *kept;	/* by place in the ring: description of the
 				 * result */
 	uint8_t *work;		/* working memory: work_stride bytes for each
 				 * slot */
-	uint32_t oldest, newest;	/* ends of the list of filling slots */
-	uint32_t filling;	/* length of the list of filling slots */
+	uint32_t oldest, newest;	/* first and last slot of the list of
+					 * filling slots */
+	uint32_t filling;	/* number of slots in the list of filling
+				 * slots */
 	uint32_t *ready;	/* by way: number of slots in state
 				 * SUMS_READY */
 	struct reduce_count count;
 };
 
 /*
- * Return the 64-bit iteration nearest to `near` whose number on the wire is t.
+ * Return the 64-bit iteration nearest to `near` that has the number t in
+ * packets.
  */
 static inline int64_t sums_unwrap(uint32_t t, int64_t near);
 
 /* Return the number of bytes before the floats of a packet. */
 static inline uint32_t sums_head_bytes(const struct sums_shape *s);
 
-/* Does reduction r keep all contributions until the end? */
+/* Does reduction r keep all contributions until it computes the result? */
 static inline bool sums_keeps_rows(const struct reduce *r);
 
 /* Return the number of slots of shape s. */
@@ -149,15 +154,15 @@ static inline uint64_t sums_bytes(const struct reduce *r,
     const struct sums_shape *s);
 
 /*
- * Allocate memory of shape s and touch all pages.  Returns false if there is no
- * memory.
+ * Allocate memory of shape s and write to all of its pages.  Returns false if
+ * there is no memory.
  */
 static inline bool sums_init(struct sums *a, const struct reduce *r,
     const struct sums_shape *s);
 
 /*
- * Enlarge the memory to shape s and keep all sums.  Returns false and changes
- * nothing if there is no memory.  The caller must have flushed the outbox.
+ * Enlarge the memory to shape s and keep all sums.  If there is no memory,
+ * change nothing and return false.  The caller must have flushed the outbox.
  */
 static inline bool sums_reshape(struct sums *a, const struct sums_shape *s);
 
@@ -172,8 +177,8 @@ static inline uint32_t sums_slot_index(const struct sums *a, uint32_t at);
 
 /*
  * Compare the content of slot `at`, which is the slot of segment i at iteration
- * t, with that segment.  Returns -1 if the content is older, 1 if it is newer,
- * and 0 if it is the same segment.
+ * t, with that segment.  Returns -1 if the content is older than the segment, 1
+ * if it is newer, and 0 if it is the sum of this segment.
  */
 static inline int sums_compare(const struct sums *a, uint32_t at, int64_t t,
     uint32_t i);
@@ -186,9 +191,9 @@ static inline bool sums_may_begin(const struct sums *a, int64_t fresh,
     int64_t t, uint32_t i);
 
 /*
- * Begin slot `at` at iteration t, with no contributions and with n floats in
- * its packet.  The old result in the slot is lost.  The caller must have
- * flushed the outbox.
+ * Begin iteration t in slot `at`, with no contributions and with n floats in
+ * the packet of the slot.  The old result in the slot is lost.  The caller must
+ * have flushed the outbox.
  */
 static inline void sums_restart_slot(struct sums *a, uint32_t at, int64_t t,
     uint32_t n, uint64_t now_ns);
@@ -200,43 +205,47 @@ static inline void sums_clear_slot(struct sums *a, uint32_t at);
 static inline void sums_set_state(struct sums *a, uint32_t at,
     enum sums_state to);
 
-/* Restart the timer of filling slot `at`, as if the slot had begun now. */
+/*
+ * Restart the timer of slot `at`, which is filling, as if the slot had begun
+ * now.
+ */
 static inline void sums_restart_timer(struct sums *a, uint32_t at,
     uint64_t now_ns);
 
 /*
- * Does slot `at` have room for another row?  If not, sums_reshape() makes room.
+ * Does slot `at` have room for another row?  If not, the caller makes room with
+ * sums_reshape().
  */
 static inline bool sums_has_room(const struct sums *a, uint32_t at);
 
 /*
- * Add the floats at vec, which are a contribution of `member`, to the filling
- * slot `at`.  The slot must have room.
+ * Add the floats at vec, which are a contribution of `member`, to slot `at`,
+ * which is filling.  The slot must have room.
  */
 static inline void sums_add_vector(struct sums *a, uint32_t at, uint32_t member,
     const uint8_t *vec, uint16_t contributions);
 
-/* Has `member` added to slot `at`? */
+/* Has `member` contributed to slot `at`? */
 static inline bool sums_has(const struct sums *a, uint32_t at, uint32_t member);
 
 /*
  * If `by` is 1, count the contributions of `member` from iteration `from` on
- * towards H again.  If `by` is -1, no longer count them.
+ * towards H again.  If `by` is -1, no longer count these contributions.
  */
 static inline void sums_recount_member(struct sums *a, uint32_t member,
     int64_t from, int by);
 
 /*
  * Write the numbers of the rows of slot `at` to order[], sorted by the rank of
- * their members.  order[] must have room for all rows.  Rows of one member stay
- * in order of arrival.
+ * their members.  order[] must have room for all rows.  Rows of the same member
+ * stay in order of arrival.
  */
 static inline void sums_order_rows(const struct sums *a, uint32_t at,
     const uint32_t *rank, uint32_t *order);
 
 /*
- * Reduce the contributions of slot `at` and write the result to its packet.
- * The kinds `sum` and `fixed` ignore the order of the rows.
+ * Combine the contributions of slot `at` and write the result to the packet of
+ * the slot.  The kinds `sum` and `fixed` ignore the order of the rows.
  */
 static inline void sums_finish_slot(struct sums *a, uint32_t at,
     const uint32_t *order);
@@ -252,7 +261,7 @@ static inline uint8_t *sums_slot_packet(const struct sums *a, uint32_t at);
 static inline uint8_t *sums_ring_packet(const struct sums *a, int64_t t,
     uint32_t i);
 
-/* Return the description of the result of segment i at t, in the ring. */
+/* Return the ring's description of the result of segment i at t. */
 static inline struct sums_kept *sums_kept(const struct sums *a, int64_t t,
     uint32_t i);
 
@@ -292,7 +301,7 @@ sums_keeps_rows(const struct reduce *r)
 }
 
 /*
- * Return the size of a slot's table, in bytes.  The table records the member of
+ * Return the size, in bytes, of the table in which a slot records the member of
  * each row.
  */
 static inline size_t
@@ -476,7 +485,7 @@ sums_kept(const struct sums *a, int64_t t, uint32_t i)
 	return &a->kept[sums_ring_index(a, t, i)];
 }
 
-/* Synchronous: return the latest complete iteration of segment i. */
+/* Synchronous job: return the latest complete iteration of segment i. */
 static inline int64_t
 sums_latest_complete(const struct sums *a, uint32_t i)
 {
@@ -514,7 +523,7 @@ sums_result_bytes(const struct sums *a, const uint8_t *result)
 	return sums_head_bytes(&a->s) + 4 * sums_entry_of(a, result)->n;
 }
 
-/* Return the bitmap of the members that have added to slot `at`. */
+/* Return the bitmap of the members that have contributed to slot `at`. */
 static inline uint64_t *
 sums_slot_bits(const struct sums *a, uint32_t at)
 {
@@ -530,7 +539,8 @@ sums_has(const struct sums *a, uint32_t at, uint32_t member)
 
 /*
  * Insert slot `at` into the list of filling slots, which is ordered by
- * began_ns, then by index.  No slot in the list began later than this one.
+ * began_ns, then by index.  No slot in the list may have begun later than slot
+ * `at`.
  */
 static inline void
 sums_link(struct sums *a, uint32_t at)
@@ -681,8 +691,9 @@ sums_order_rows(const struct sums *a, uint32_t at, const uint32_t *rank,
 
 		memcpy(&member, table + k * sizeof(member), sizeof(member));
 		r = rank[member];
-		for (; j > 0; j--) {	/* there are few rows, and they are
-					 * mostly in order */
+		for (; j > 0; j--) {	/* insertion sort is enough, because
+					 * there are few rows, which are almost
+					 * in order */
 			memcpy(&member, table + order[j - 1] * sizeof(member),
 			    sizeof(member));
 			if (rank[member] <= r)

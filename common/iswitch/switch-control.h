@@ -2,11 +2,11 @@
  * switch-control.h - control messages and deadlines of a switch
  *
  * This file processes Join, Leave, Reset, SetH, FBcast, Help, Halt and Resume
- * of members and operators (iSwitch, section 3.4, Table 2), all packets of the
- * parent, and the work that has a deadline.
+ * messages of members and operators (iSwitch, section 3.4, Table 2).  It also
+ * processes all packets from the parent, and does the work that has a deadline.
  *
- * This is a separate file because control messages and data (switch-data.h)
- * have separate interfaces; program.h uses both.
+ * Data packets have an interface of their own (switch-data.h).  program.h uses
+ * both interfaces.
  */
 #ifndef INNET_ISWITCH_SWITCH_CONTROL_H
 #define INNET_ISWITCH_SWITCH_CONTROL_H
@@ -20,14 +20,14 @@
 #include "common/iswitch/switch-transfer.h"
 
 /*
- * Execute a request that is not a repetition.  Returns true if *a is the
- * answer, or false if there is no answer yet.
+ * Execute a request that has not been executed before.  Returns true if *a is
+ * the answer, or false if there is no answer yet.
  */
 static inline bool iswitch_handle_request(struct iswitch *s,
     const union addr *from, const struct control *c, struct control_ack *a,
     uint64_t now_ns);
 
-/* Process a packet of the parent for the job with this id. */
+/* Process a packet from the parent for the job with this id. */
 static inline void iswitch_receive_parent(struct iswitch *s, uint16_t id,
     uint8_t tos, const uint8_t *p, size_t len, uint64_t now_ns);
 
@@ -104,8 +104,8 @@ iswitch_answer_help(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 }
 
 /*
- * Execute a Help or a Probe.  Returns false if no Ack must be sent, as for a
- * Probe.
+ * Execute a Help or a Probe.  Returns false if no Ack must be sent.  A Probe
+ * never gets an Ack.
  */
 static inline bool
 iswitch_receive_help(struct iswitch *s, struct iswitch_job *job, uint32_t id,
@@ -128,7 +128,7 @@ iswitch_receive_help(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 	return false;
 }
 
-/* Remove every member of the job, and send each a Reset. */
+/* Remove every member of the job, and send a Reset to each of them. */
 static inline void
 iswitch_disband_job(struct iswitch *s, struct iswitch_job *job)
 {
@@ -151,7 +151,7 @@ iswitch_leave_member(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 }
 
 /*
- * Remove the worker with this number and send it a Reset, which ends the
+ * Remove the worker with this number and send a Reset to it, which ends the
  * worker.
  */
 static inline enum control_status
@@ -243,8 +243,8 @@ iswitch_execute(struct iswitch *s, const union addr *from,
 }
 
 /*
- * Store the cookie of Join `c` from `from`, because it is an input to the
- * authentication tags of the data that this member sends.
+ * Store the cookie of Join `c` from `from`, because the authentication tags of
+ * the data that this member sends depend on the cookie.
  */
 static inline void
 iswitch_store_cookie(struct iswitch *s, const union addr *from,
@@ -277,8 +277,8 @@ iswitch_handle_request(struct iswitch *s, const union addr *from,
 }
 
 /*
- * Synchronous: has the result of segment g already arrived?  If so, this copy
- * is late.
+ * Synchronous job: has the result of segment g already arrived?  If so, g is a
+ * late copy.
  */
 static inline bool
 iswitch_has_had_result(const struct job *j, const struct seg *g)
@@ -295,10 +295,10 @@ iswitch_has_had_result(const struct job *j, const struct seg *g)
 }
 
 /*
- * Must all members join again because the parent has restarted its job?  A
- * worker that supports only Help would not contribute to an iteration again.
- * With fewer slots than segments, the worker's next segments would wait for
- * that iteration for ever.
+ * Must all members join again because the parent has restarted its job?  They
+ * must if a worker supports only Help, because such a worker would not
+ * contribute to an iteration again.  If there are fewer slots than segments,
+ * the next segments of such a worker would wait for that iteration for ever.
  */
 static inline bool
 iswitch_must_disband(const struct job *j)
@@ -379,7 +379,7 @@ iswitch_handle_parent_news(struct iswitch *s, struct iswitch_job *job,
 		iswitch_retransmit_resume(job, now_ns);
 		break;
 	case MEMBERSHIP_STAYS: iswitch_follow_parent(job); break;
-	case MEMBERSHIP_OUT:		/* the parent has forgotten this
+	case MEMBERSHIP_OUT:		/* the parent no longer knows this
 					 * switch */
 		s->n[ISWITCH_PARENT_LOST]++;
 		iswitch_send_membership(s, job, now_ns);
@@ -389,7 +389,7 @@ iswitch_handle_parent_news(struct iswitch *s, struct iswitch_job *job,
 			iswitch_disband_job(s, job);
 			iswitch_release_if_empty(s, job);
 		} else if (up->end == MEMBERSHIP_REFUSED) {
-			/* the members will join again */
+			/* the members must join again */
 			iswitch_remove_members(s, job);
 		}
 		break;
@@ -398,9 +398,9 @@ iswitch_handle_parent_news(struct iswitch *s, struct iswitch_job *job,
 }
 
 /*
- * Discard the results that had arrived before Probe `xid` was sent and whose
- * segments are missing in c, the parent's STATE.  Such results are late packets
- * of an earlier instance of the parent's job.
+ * Discard each result that had arrived before Probe `xid` was sent if c, the
+ * parent's STATE, says that the parent lacks the segment of this result.  Such
+ * results are late packets of an earlier instance of the parent's job.
  */
 static inline void
 iswitch_take_back_results(struct iswitch *s, struct iswitch_job *job,
@@ -429,7 +429,8 @@ iswitch_take_back_results(struct iswitch *s, struct iswitch_job *job,
 }
 
 /*
- * Process c if it is a STATE or a NACK of the parent.  Returns false otherwise.
+ * Process c if it is a STATE or a NACK from the parent.  Returns false
+ * otherwise.
  */
 static inline bool
 iswitch_receive_parent_state(struct iswitch *s, struct iswitch_job *job,
@@ -457,7 +458,7 @@ iswitch_relay_transfer(struct iswitch *s, struct iswitch_job *job,
 	struct control_ack a;
 
 	switch (c->action) {
-	case CONTROL_FETCH: /* if no member may send its state, the parent tries
+	case CONTROL_FETCH: /* no member may send its state, so the parent tries
 			     * another sender */
 		iswitch_receive_fetch(s, job, NULL, c, now_ns);
 		return true;
@@ -492,7 +493,7 @@ iswitch_is_parent_message(const struct control *c)
 
 /*
  * Handle a message that may be forged.  The switch does not act on the message.
- * At most it asks the parent again.
+ * At most, the switch sends its request to the parent again.
  */
 static inline void
 iswitch_handle_doubtful(struct iswitch *s, struct iswitch_job *job,
@@ -509,7 +510,7 @@ iswitch_handle_doubtful(struct iswitch *s, struct iswitch_job *job,
 		iswitch_send_membership(s, job, now_ns);
 }
 
-/* Process a control message of the parent. */
+/* Process a control message from the parent. */
 static inline void
 iswitch_receive_parent_control(struct iswitch *s, struct iswitch_job *job,
     const uint8_t *p, size_t len, uint64_t now_ns)
@@ -564,7 +565,7 @@ iswitch_receive_parent(struct iswitch *s, uint16_t id, uint8_t tos,
 		iswitch_finish_event(s, job, now_ns);
 }
 
-/* Do the work that is due for one job. */
+/* Do the work of one job that is due by now_ns. */
 static inline void
 iswitch_run_job(struct iswitch *s, struct iswitch_job *job, uint64_t now_ns)
 {

@@ -17,16 +17,16 @@
 #include "common/iswitch/switch-repair.h"
 
 /*
- * Process the segment of len bytes at p, which came from `from`.  The sender
- * need not be a member.
+ * Process the segment of len bytes at p, which came from the address `from`.
+ * The sender need not be a member.
  */
 static inline void iswitch_receive_segment(struct iswitch *s,
     const union addr *from, uint8_t tos, const uint8_t *p, size_t len,
     uint64_t now_ns);
 
 /*
- * Does the result at p from the parent have the right ToS byte and a good
- * authentication tag?
+ * Does the result at p, which came from the parent, have the right ToS byte and
+ * a correct authentication tag?
  */
 static inline bool iswitch_accepts_result(struct iswitch_job *job, uint8_t tos,
     const uint8_t *p, size_t len);
@@ -37,12 +37,15 @@ static inline bool iswitch_accepts_result(struct iswitch_job *job, uint8_t tos,
  */
 static inline bool iswitch_send_backlog(struct iswitch *s);
 
-/* May there be queued answers? */
+/* Can there be queued answers? */
 static inline bool iswitch_has_backlog(const struct iswitch *s);
 
 /* implementation */
 
-/* Is the tag of the segment of len bytes at p from member m good in `epoch`? */
+/*
+ * Is the tag of the segment of len bytes at p, which came from member m,
+ * correct under `epoch`?
+ */
 static inline bool
 iswitch_tag_is_good(struct job *j, const struct member *m, uint32_t epoch,
     const uint8_t *p, size_t len)
@@ -52,9 +55,10 @@ iswitch_tag_is_good(struct job *j, const struct member *m, uint32_t epoch,
 }
 
 /*
- * Is the tag of segment g, the first push of member m, good?  Its epoch is that
- * of an Ack of the member's Join.  The rounds of the job may have entered the
- * next epoch before the newest Ack.
+ * Is the tag of segment g, which belongs to the first push of member m,
+ * correct?  The epoch of the tag is that of an Ack of the member's Join.  This
+ * need not be the newest Ack, because the rounds of the job may have entered
+ * the next epoch before the newest Ack was sent.
  */
 static inline bool
 iswitch_accepts_first_push(struct job *j, struct member *m,
@@ -70,7 +74,7 @@ iswitch_accepts_first_push(struct job *j, struct member *m,
 }
 
 /*
- * Does segment g have the ToS byte that member m must use, and a good
+ * Does segment g have the ToS byte that member m must use, and a correct
  * authentication tag?
  */
 static inline bool
@@ -97,9 +101,9 @@ iswitch_accepts_segment(struct job *j, struct member *m, uint8_t tos,
 }
 
 /*
- * May the switch tell an unknown source that it is not a member?  The address
- * may be forged, so the switch answers only rarely, and never with more bytes
- * than the segment had.
+ * May the switch tell an unknown source that it is not a member?  The source
+ * address may be forged, so the switch answers only rarely, and its answer is
+ * never longer than the segment.
  */
 static inline bool
 iswitch_may_reply(struct iswitch *s, const union addr *from, size_t len,
@@ -110,7 +114,7 @@ iswitch_may_reply(struct iswitch *s, const union addr *from, size_t len,
 	    rate_limit_allow_repeat(s->rate_limit, from, now_ns);
 }
 
-/* Process a segment.  Returns its job, or NULL. */
+/* Process a segment.  Returns the job of the segment, or NULL. */
 static inline struct iswitch_job *
 iswitch_process_segment(struct iswitch *s, const union addr *from, uint8_t tos,
     const uint8_t *p, size_t len, uint64_t now_ns)
@@ -143,7 +147,7 @@ iswitch_process_segment(struct iswitch *s, const union addr *from, uint8_t tos,
 	}
 	member_note_packet(&j->members.m[ref->member], now_ns);
 	/*
-	 * A late segment of a process that has ended does not confirm the
+	 * A late segment from a process that has ended must not confirm the
 	 * member.
 	 */
 	if (j->members.m[ref->member].loss_detect == NULL)

@@ -2,10 +2,11 @@
  * switch-join.h - the members of an aggregation switch: Join and time-outs
  *
  * This file implements section 3.4 of iSwitch.  The first Join allocates the
- * memory of a job and sets its first iteration.  A child joins its parent
- * before it answers the Join.  A later member must be able to continue at the
- * current iteration of the job.  If it cannot, it first receives the state of
- * another worker (switch-transfer.h).
+ * memory of a job and sets its first iteration.  If the switch has a parent, it
+ * joins the parent's job before it answers this Join.  A worker that joins
+ * later must be able to continue at the current iteration of the job.  If it is
+ * not able to, it first receives the state of another worker
+ * (switch-transfer.h).
  */
 #ifndef INNET_ISWITCH_SWITCH_JOIN_H
 #define INNET_ISWITCH_SWITCH_JOIN_H
@@ -24,15 +25,15 @@
 /*
  * Process a Join from `from`.  Returns true if *a is the answer, or false if
  * there is no answer yet because the parent has not answered.  In that case the
- * worker asks again.
+ * worker repeats its Join.
  */
 static inline bool iswitch_receive_join(struct iswitch *s,
     const union addr *from, const struct control *c, struct control_ack *a,
     uint64_t now_ns);
 
 /*
- * With --members, make the unknown source `from` of segment g a member of job
- * 1.  Returns the reference of the member, or NULL if there is no room.
+ * If --members is given, make `from`, the unknown source of segment g, a member
+ * of job 1.  Returns the entry of its address, or NULL if there is no room.
  */
 static inline struct iswitch_ref *iswitch_add_implicit_member(struct iswitch *s,
     const union addr *from, const struct seg *g);
@@ -41,13 +42,13 @@ static inline struct iswitch_ref *iswitch_add_implicit_member(struct iswitch *s,
 static inline void iswitch_remove_member(struct iswitch *s,
     struct iswitch_job *job, uint32_t id);
 
-/* Remove all members.  Those that are still running join again. */
+/* Remove all members.  Members that are still running will join again. */
 static inline void iswitch_remove_members(struct iswitch *s,
     struct iswitch_job *job);
 
 /*
- * Remove each member that has been silent for longer than the time-out.  Also
- * remove a job that has received no data.
+ * Remove each member from which no packet has arrived for longer than the
+ * time-out.  Also remove a job that has received no data.
  */
 static inline void iswitch_evict_silent( struct iswitch *s,
     struct iswitch_job *job, uint64_t now_ns);
@@ -59,15 +60,15 @@ static inline void iswitch_release_if_empty(struct iswitch *s,
 /* Has job j not completed any sum yet? */
 static inline bool iswitch_is_fresh(const struct job *j);
 
-/* If a membership message to the parent is due, send it. */
+/* Send a membership message to the parent if one is due. */
 static inline void iswitch_send_membership( struct iswitch *s,
     struct iswitch_job *job, uint64_t now_ns);
 
 /* implementation */
 
 /*
- * Free the memory of a job without members, credit its quota and leave the
- * parent.
+ * Free the memory of a job without members, release its quota and leave the
+ * parent's job.
  */
 static inline void
 iswitch_release_job(struct iswitch *s, struct iswitch_job *job)
@@ -86,8 +87,9 @@ iswitch_release_job(struct iswitch *s, struct iswitch_job *job)
 		outbox_flush(s->out);
 	}
 	if (job->parent.membership.halted)
-		job->core.halted = false;	/* the parent will send the Halt
-						 * again */
+		job->core.halted = false;	/* if the parent's job is still
+						 * halted, the parent will send
+						 * the Halt again */
 	job->parent = (struct iswitch_parent){ 0 };
 }
 
@@ -156,8 +158,8 @@ iswitch_evict_silent(struct iswitch *s, struct iswitch_job *job,
 }
 
 /*
- * Make room for member `id` in the bitmaps, or for its pushes.  Returns false
- * if there is no memory.
+ * Make room for member `id` in the bitmaps, or room for the member's pushes.
+ * Returns false if there is no memory.
  */
 static inline bool
 iswitch_reserve_member(struct iswitch_job *job, uint32_t id, bool repairs)
@@ -168,9 +170,9 @@ iswitch_reserve_member(struct iswitch_job *job, uint32_t id, bool repairs)
 
 	free(m->loss_detect);
 	m->loss_detect = NULL;
-	/* If a rack does not repair losses towards its parent, it asks the
-	 * parent only when its members send Helps.  So the members must not
-	 * repair losses either. */
+	/* If a rack does not repair losses on the way to its parent, it asks
+	 * the parent for results only when its members send Helps.  So the
+	 * members must use Helps too. */
 	if (repairs && (!core->cf->child || core->retransmit != NULL) &&
 	    job_reserve(core, &shape))
 		m->loss_detect = loss_detect_make(shape.segs);
@@ -188,7 +190,10 @@ iswitch_reserve_member(struct iswitch_job *job, uint32_t id, bool repairs)
 	return shape.words == core->sums.s.words || job_reshape(core, &shape);
 }
 
-/* Allocate the memory of a job with the values of its first member. */
+/*
+ * Allocate the memory of a job, according to the values in the Join of its
+ * first member.
+ */
 static inline enum control_status
 iswitch_start_job(struct iswitch *s, struct iswitch_job *job, uint32_t elements,
     uint32_t floats, uint32_t next)
@@ -223,7 +228,8 @@ iswitch_add_implicit_member(struct iswitch *s, const union addr *from,
 	}
 	while (members_find(&job->core.members, CONTROL_WORKER, number) !=
 	    MEMBERS_NONE)
-		number++;	/* a member that joined uses this number */
+		number++;	/* this number is used by a member that sent a
+				 * Join */
 	id = members_assign_id(&job->core.members, CONTROL_WORKER, number);
 	if (id == MEMBERS_NONE || !iswitch_reserve_member(job, id, false) ||
 	    !iswitch_bind_address(s, from, job->core.index, id))
@@ -234,8 +240,8 @@ iswitch_add_implicit_member(struct iswitch *s, const union addr *from,
 }
 
 /*
- * Does crc match *have?  It does if the two are equal or if one of them is
- * unknown (0).  If *have is unknown, it is set to crc.
+ * Does the checksum crc match *have?  It matches if both are equal or if one of
+ * them is 0 (unknown).  If *have is unknown, set it to crc.
  */
 static inline bool
 iswitch_crc_matches(uint32_t *have, uint32_t crc)
@@ -247,10 +253,10 @@ iswitch_crc_matches(uint32_t *have, uint32_t crc)
 
 /*
  * May a worker continue from iteration join->next?  After a restart of the
- * switch, only some of the workers may have the last result.  In that case the
- * job begins with the workers that lack this result.  The other workers must
- * contribute again to the iteration of this result, so they can join only if
- * their Join says that they can do this.
+ * switch, it is possible that only some of the workers have the last result.
+ * In that case the job begins with the workers that lack this result.  The
+ * other workers must contribute to the iteration of this result again, so they
+ * may join only if their Join says that they are able to.
  */
 static inline bool
 iswitch_may_join_at(struct job *j, const struct control_join *join)
@@ -289,7 +295,8 @@ iswitch_is_fresh(const struct job *j)
 }
 
 /*
- * Has member `id` (MEMBERS_NONE: no member) added to all sums of iteration t?
+ * Has member `id` (MEMBERS_NONE: no member) contributed to all sums of
+ * iteration t?
  */
 static inline bool
 iswitch_has_given(const struct job *j, uint32_t id, int64_t t)
@@ -308,9 +315,9 @@ iswitch_has_given(const struct job *j, uint32_t id, int64_t t)
 
 /*
  * Should the job begin again at the later iteration of this Join, because the
- * switch and some workers have restarted?  Yes, if the job has no result yet
- * and all members support state transfer.  The members then get the state of
- * this worker.
+ * switch and some workers were restarted?  It should if the job has no result
+ * yet and all members support state transfer.  The members then get the state
+ * of this worker.
  */
 static inline bool
 iswitch_should_restart_at(struct job *j, const struct control_join *join)
@@ -324,8 +331,8 @@ iswitch_should_restart_at(struct job *j, const struct control_join *join)
 	n = sums_unwrap(join->next, j->newest);
 	t = job_next_iteration(j);
 	/*
-	 * A worker at iteration 0 has just begun, unless the counter wraps to 0
-	 * here.
+	 * A worker at iteration 0 has just begun, unless the counter has
+	 * wrapped to 0 near this iteration.
 	 */
 	if (t % SEG_ITERATIONS == 0 && n < t - SEG_NEAR)
 		n += SEG_ITERATIONS;
@@ -345,8 +352,8 @@ iswitch_should_restart_at(struct job *j, const struct control_join *join)
 }
 
 /*
- * Must all members begin the iteration again, because the new member lacks
- * results that no longer have a slot?
+ * Must all members begin the iteration again?  They must if the new member
+ * lacks results that no longer have a slot.
  */
 static inline bool
 iswitch_should_repeat(struct job *j, const struct control_join *join)
@@ -359,7 +366,7 @@ iswitch_should_repeat(struct job *j, const struct control_join *join)
 	n = sums_unwrap(join->next, j->newest);
 	next = job_next_iteration(j);
 	/*
-	 * a rack that repeats iteration `next` has no slot for the first
+	 * if a rack repeats iteration `next`, it has no slot for the first
 	 * segments of this iteration
 	 */
 	if (n == next + 1)
@@ -370,8 +377,8 @@ iswitch_should_repeat(struct job *j, const struct control_join *join)
 }
 
 /*
- * Has the rack that is member `id` gone back one iteration, because one of its
- * workers lacks that iteration?
+ * Member `id` is a rack.  Has it gone back one iteration, because one of its
+ * workers lacks the result of that iteration?
  */
 static inline bool
 iswitch_went_back(const struct job *j, uint32_t id,
@@ -383,10 +390,10 @@ iswitch_went_back(const struct job *j, uint32_t id,
 }
 
 /*
- * Does this Join need an iteration before the iteration at which the parent let
- * the job begin?  The other members of the parent may not be able to contribute
- * to that iteration again.  If all members support state transfer, the worker
- * fetches a state instead.
+ * Does this Join need an iteration before the iteration at which the job began
+ * according to the parent?  The other members of the parent may not be able to
+ * contribute to such an iteration again.  If all members support state
+ * transfer, the worker fetches a state instead.
  */
 static inline bool
 iswitch_is_behind_parent(const struct iswitch_job *job,
@@ -409,8 +416,8 @@ iswitch_is_behind_parent(const struct iswitch_job *job,
 }
 
 /*
- * Put the salt and the epoch that member m needs for authentication tags into
- * its Ack.  t is the next iteration of the member.
+ * Write the salt and the epoch that member m needs for authentication tags into
+ * the member's Ack.  t is the next iteration of the member.
  */
 static inline void
 iswitch_put_salt(const struct job *j, struct member *m, int64_t t,
@@ -425,8 +432,9 @@ iswitch_put_salt(const struct job *j, struct member *m, int64_t t,
 }
 
 /*
- * Put the multicast group of the job's results into the Ack of member m.  Each
- * job has its own port, because a segment does not name its job.
+ * Write the multicast group of the job's results into the Ack of member m.
+ * Each job has its own port, because a segment does not contain the number of
+ * its job.
  */
 static inline void
 iswitch_put_group(const struct iswitch *s, struct iswitch_job *job,
@@ -446,9 +454,9 @@ iswitch_put_group(const struct iswitch *s, struct iswitch_job *job,
 }
 
 /*
- * Put the job's values into an Ack to member `id`.  `id` is MEMBERS_NONE for a
- * worker that is refused.  `instance` says that the worker asks for the
- * instance number of the job.
+ * Write the job's values into an Ack to member `id`.  `id` is MEMBERS_NONE for
+ * a worker whose Join is refused.  `instance` says whether the worker asks for
+ * the instance number of the job.
  */
 static inline void
 iswitch_put_values(const struct iswitch *s, const struct job *j, uint32_t id,
@@ -475,13 +483,14 @@ iswitch_put_values(const struct iswitch *s, const struct job *j, uint32_t id,
 		iswitch_put_salt(j, &j->members.m[id], j->cf->server ?
 		    job_async_server_member(&j->server, id)->round + 1 :
 		    j->cf->async ? j->newest + 1 : j->members.m[id].from, a);
-	} else if (job_has_memory(j)) {	/* refused, but the job exists */
+	} else if (job_has_memory(j)) {	/* the Join is refused, but the job
+					 * exists */
 		a->next =
 		    (uint32_t)(job_next_iteration(j) & (SEG_ITERATIONS - 1));
 	}
 }
 
-/* Start to join the parent.  The job must have memory. */
+/* Start to join the parent's job.  The job must have memory. */
 static inline void
 iswitch_join_parent(struct iswitch *s, struct iswitch_job *job,
     bool creates_job, uint64_t now_ns)
@@ -521,7 +530,7 @@ iswitch_send_membership(struct iswitch *s, struct iswitch_job *job,
 	    job->parent.again) };
 	size_t len;
 
-	/* all messages to the parent share one sequence of xids */
+	/* the xids of all messages to the parent form one sequence */
 	job->parent.membership.xid = s->xid;
 	len = membership_next(&job->parent.membership, now_ns, &at, msg);
 	s->xid = job->parent.membership.xid;
@@ -531,8 +540,8 @@ iswitch_send_membership(struct iswitch *s, struct iswitch_job *job,
 }
 
 /*
- * Do the values of the Join fit the job?  Sets *floats to F, the number of
- * floats in a segment.
+ * Are the values in the Join possible for the job?  Sets *floats to F, the
+ * number of floats in a segment.
  */
 static inline bool
 iswitch_join_fits(const struct iswitch *s, const struct iswitch_job *job,
@@ -548,7 +557,7 @@ iswitch_join_fits(const struct iswitch *s, const struct iswitch_job *job,
 	    *floats == job->core.sums.s.floats));
 }
 
-/* Record the progress of member m, as its Join reports it. */
+/* Record the progress that member m reports in its Join. */
 static inline void
 iswitch_note_place(const struct job *j, struct member *m,
     const struct control_join *join)
@@ -582,9 +591,9 @@ iswitch_enter_member(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 	m->previous_at = was ? m->at : (union addr){ 0 };
 	m->confirmed = false;
 	/*
-	 * If the number changes hands twice within a second, the later process
-	 * may be the one that has ended, and several of its packets may be
-	 * late.
+	 * If two processes with the same number replace each other twice within
+	 * one second, the later one may be a process that has ended and whose
+	 * packets arrive late.
 	 */
 	m->confirms_ns = was && now_ns - m->joined_ns < ISWITCH_OLD_JOIN_NS ?
 	    now_ns + ISWITCH_OLD_JOIN_NS : now_ns;
@@ -612,7 +621,7 @@ iswitch_enter_member(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 
 /*
  * If a later process has taken the number of the process at `from`, return the
- * member to which this number belongs.  Returns NULL otherwise.  The number
+ * member to which this number belongs.  Otherwise return NULL.  A number
  * belongs to the latest process, because a worker that was killed restarts at
  * another port.
  */
@@ -628,7 +637,7 @@ iswitch_find_holder(const struct job *j, const union addr *from,
 	    NULL;
 }
 
-/* Refuse a Join because member m uses the number of the worker. */
+/* Refuse a Join, because member m already uses the number of the worker. */
 static inline void
 iswitch_put_holder(const struct member *m, struct control_ack *a)
 {
@@ -640,8 +649,8 @@ iswitch_put_holder(const struct member *m, struct control_ack *a)
 /*
  * Member m has sent Join c.  If the nonce of its cookie is new, another process
  * of the member has started at the same address.  The first push of that
- * process has the epoch of its Ack, which may differ from that of the last
- * push.
+ * process has the epoch that is in its Ack.  This epoch may differ from that of
+ * the member's last push.
  */
 static inline void
 iswitch_note_process(struct member *m, const struct control *c)
@@ -652,10 +661,10 @@ iswitch_note_process(struct member *m, const struct control *c)
 }
 
 /*
- * Is this worker ahead of an asynchronous rack?  The rack may lack rounds of
- * its parent, for example after its link was down, and the worker may have
- * fetched a newer state.  If so, ask the parent for its round, and return true
- * until the parent has answered.
+ * Is this worker ahead of this asynchronous rack?  It can be ahead if the rack
+ * lacks rounds of its parent, for example because the rack's link was down, and
+ * if the worker has fetched a newer state.  If it is ahead, ask the parent for
+ * its round, and return true until the parent has answered.
  */
 static inline bool
 iswitch_is_behind_worker(struct iswitch_job *job,
@@ -690,7 +699,7 @@ iswitch_join_member(struct iswitch *s, struct iswitch_job *job,
 	if (iswitch_is_behind_parent(job, join) ||
 	    !iswitch_may_join_at(core, join))
 		return CONTROL_REFUSED;
-	/* report the new start to the parent */
+	/* tell the parent that this job has begun earlier */
 	if (core->start < start && job->parent.wanted) {
 		s->xid++;
 		membership_join(&job->parent.membership, now_ns);
@@ -698,8 +707,8 @@ iswitch_join_member(struct iswitch *s, struct iswitch_job *job,
 	*id = members_assign_id(&core->members, join->type, join->worker);
 	if (*id == MEMBERS_NONE)
 		return CONTROL_NO_ROOM;
-	outbox_flush(s->out);	/* the earlier posts are for the earlier members
-				 * only */
+	outbox_flush(s->out);	/* send earlier posts now, because they are not
+				 * for the new member */
 	status = iswitch_enter_member(s, job, *id, from, join, now_ns);
 	if (status != CONTROL_DONE)
 		return status;
@@ -714,7 +723,7 @@ iswitch_join_member(struct iswitch *s, struct iswitch_job *job,
 }
 
 /*
- * Charge the job to the quota of `from`, the address that starts the job.
+ * Charge the job to the quota of the address `from`, which starts the job.
  * Returns false if the quota is exceeded.
  */
 static inline bool
@@ -734,8 +743,8 @@ iswitch_charge_job(struct iswitch *s, struct iswitch_job *job,
 }
 
 /*
- * Charge the memory of the job to the quota of the address that started it.
- * Returns false if the quota is exceeded.
+ * Charge the memory of the job to the quota of the address that started the
+ * job.  Returns false if the quota is exceeded.
  */
 static inline bool
 iswitch_charge_bytes(struct iswitch *s, struct iswitch_job *job)
@@ -749,7 +758,7 @@ iswitch_charge_bytes(struct iswitch *s, struct iswitch_job *job)
 	return true;
 }
 
-/* Can no further job have a socket to the parent? */
+/* Is there no socket to the parent left for another job? */
 static inline bool
 iswitch_lacks_sockets(const struct iswitch *s)
 {
@@ -790,7 +799,7 @@ iswitch_release_if_empty(struct iswitch *s, struct iswitch_job *job)
 		iswitch_release_job(s, job);
 }
 
-/* Put the reason for a refusal into an Ack. */
+/* Write the reason for a refusal into an Ack. */
 __attribute__((format(printf, 3, 4))) static inline void
 iswitch_put_reason(struct iswitch *s, struct control_ack *a, const char *fmt,
     ...)
@@ -806,7 +815,7 @@ iswitch_put_reason(struct iswitch *s, struct control_ack *a, const char *fmt,
 	    sizeof(s->text) - 1;
 }
 
-/* Put the memory limit that was reached into an Ack. */
+/* Write the memory limit that was reached into an Ack. */
 static inline void
 iswitch_put_memory_reason(struct iswitch *s, struct control_ack *a)
 {
@@ -834,8 +843,8 @@ iswitch_put_memory_reason(struct iswitch *s, struct control_ack *a)
 }
 
 /*
- * Has the parent been silent for ISWITCH_ORPHAN_NS?  If so, put the address of
- * the topmost silent switch into *a.
+ * Has nothing arrived from the parent for ISWITCH_ORPHAN_NS?  If so, write the
+ * address of the topmost switch that does not answer into *a.
  */
 static inline bool
 iswitch_parent_is_silent(struct iswitch *s, const struct iswitch_job *job,
@@ -853,7 +862,10 @@ iswitch_parent_is_silent(struct iswitch *s, const struct iswitch_job *job,
 	return true;
 }
 
-/* Put the refusal of the parent into an Ack, and return its status. */
+/*
+ * Write the parent's reason for a refusal into an Ack, and return the status of
+ * the refusal.
+ */
 static inline enum control_status
 iswitch_put_parent_refusal(struct iswitch *s, const struct membership *up,
     struct control_ack *a)
@@ -870,8 +882,8 @@ iswitch_put_parent_refusal(struct iswitch *s, const struct membership *up,
 }
 
 /*
- * Must the answer wait for the parent?  *status is set if the parent has
- * refused.
+ * Must the answer wait for the parent?  Sets *status if the parent has refused
+ * the job.
  */
 static inline bool
 iswitch_await_parent(struct iswitch *s, struct iswitch_job *job,
@@ -940,7 +952,7 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 	    job->core.members.m[ref->member].type != join.type)) {
 		struct iswitch_job *old = s->job[ref->job];
 
-		/* another process uses this address */
+		/* another process now uses this address */
 		iswitch_remove_member(s, old, ref->member);
 		job_test_slots(&old->core);
 		ref = NULL;
@@ -957,7 +969,7 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 		iswitch_put_values(s, &job->core, MEMBERS_NONE, false, a);
 		return true;
 	}
-	/* may this be a late Join of a process that has ended? */
+	/* could this be a late Join of a process that has ended? */
 	if (holder != NULL && now_ns - holder->joined_ns < ISWITCH_OLD_JOIN_NS)
 		return false;
 	if (iswitch_should_restart_at(&job->core, &join) || ((ref == NULL ||
@@ -996,7 +1008,7 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 		iswitch_note_place(&job->core, &job->core.members.m[id],
 		    &join);
 		iswitch_note_process(&job->core.members.m[id], c);
-		/* this may be another process */
+		/* the Join may come from another process */
 		if (job->core.members.m[id].loss_detect != NULL)
 			job->core.members.m[id].loss_detect->marked = false;
 		job_follow_rack(&job->core, &join, now_ns);

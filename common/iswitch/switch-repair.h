@@ -1,19 +1,19 @@
 /*
  * switch-repair.h - Probe, STATE, NACK and retransmission at a switch
  *
- * The switch tells members which of their segments were lost and resends
- * results that they have lost (loss-detect.h).  It also retransmits sums that
- * were lost on the way to the parent (retransmit.h).  It has no timers for its
- * members: it only answers their packets.  Losses are repaired between
- * neighbours, never across a tier.
+ * The switch tells members which of their segments were lost, and sends results
+ * again that members did not receive (loss-detect.h).  It also retransmits sums
+ * that were lost on the way to the parent (retransmit.h).  It has no timers for
+ * its members: it only answers their packets.  A loss on a link is always
+ * repaired by the two ends of this link.
  *
  * A rack of an asynchronous job sends pushes to its parent, as a worker does.
  * A push is one partial sum of every segment.  The rack sends the next push
  * when a STATE says that the parent has received all segments of the current
- * push.  Meanwhile contributions fill the next push, which may get more than H
- * contributions.  When the next push is full, the members wait.  Algorithm 1 of
- * iSwitch has no tiers, so this rule is ours.  The Probes of a rack also
- * request results that were lost.
+ * push.  In the meantime the rack adds contributions to the next push, which
+ * may get more than H contributions.  When the next push is full, the members
+ * must wait.  Algorithm 1 of iSwitch has no tiers, so this rule is ours.  With
+ * its Probes, a rack also requests results that were lost.
  */
 #ifndef INNET_ISWITCH_SWITCH_REPAIR_H
 #define INNET_ISWITCH_SWITCH_REPAIR_H
@@ -36,8 +36,8 @@ static inline void iswitch_receive_probe(struct iswitch *s, struct job *j,
     uint32_t id, uint32_t xid, const struct repair_help *h);
 
 /*
- * Check whether segments before segment g of member `id` were lost, and send a
- * NACK if so.  `what` is the reason under which g was counted.
+ * Check whether segments before segment g of member `id` were lost.  If so,
+ * send a NACK.  `what` is the reason under which g was counted.
  */
 static inline void iswitch_detect_loss(struct iswitch *s, struct job *j,
     uint32_t id, const struct seg *g, enum job_count what);
@@ -49,12 +49,15 @@ static inline void iswitch_detect_loss(struct iswitch *s, struct job *j,
 static inline void iswitch_send_notices(struct iswitch *s, struct job *j);
 
 /*
- * Let an asynchronous job follow the parent, whose round is in its last Ack.
- * The job then requests the rounds that it lacks.
+ * Let an asynchronous job continue at the round of the parent, which is in the
+ * parent's last Ack.  After this, the job requests the rounds that it lacks.
  */
 static inline void iswitch_follow_parent(struct iswitch_job *job);
 
-/* Start to repair losses towards the parent, which has accepted this switch. */
+/*
+ * Start to repair losses on the way to the parent, which has accepted this
+ * switch.
+ */
 static inline void iswitch_retransmit_resume(struct iswitch_job *job,
     uint64_t now_ns);
 
@@ -64,8 +67,8 @@ static inline void iswitch_retransmit_resume(struct iswitch_job *job,
 static inline void iswitch_retransmit_step_back(struct job *j, uint64_t now_ns);
 
 /*
- * Record result g of the parent.  `taken` says that this is the first copy of
- * the result.
+ * Record that result g of the parent has arrived.  `taken` says whether g is
+ * the first copy of the result.
  */
 static inline void iswitch_retransmit_result(struct job *j, const struct seg *g,
     bool taken, uint64_t now_ns);
@@ -75,8 +78,8 @@ static inline void iswitch_push_skip_round(struct job *j, uint32_t round,
     uint64_t now_ns);
 
 /*
- * Send all packets that an event of the job requires, and update the deadline
- * of the switch.
+ * Send all packets that must be sent after an event of the job, and update the
+ * deadline of the switch.
  */
 static inline void iswitch_finish_event( struct iswitch *s,
     struct iswitch_job *job, uint64_t now_ns);
@@ -109,8 +112,8 @@ iswitch_push_start(struct job *j, int64_t t, uint64_t now_ns)
 	struct retransmit *m = j->retransmit;
 
 	j->sending = t;
-	j->notify = true;		/* there may be room again for segments
-					 * of the members */
+	j->notify = true;		/* segments of the members may have room
+					 * again */
 	retransmit_start(m, (uint32_t)(t & (SEG_ITERATIONS - 1)), now_ns);
 	for (uint32_t i = 0; i < j->sums.s.segs; i++) {
 		const uint32_t at = sums_at(&j->sums, t, i);
@@ -118,8 +121,8 @@ iswitch_push_start(struct job *j, int64_t t, uint64_t now_ns)
 
 		if (s->state == SUMS_EMPTY || s->iteration < t)
 			continue;
-		if (s->iteration > t) {	/* at that time, the parent did not
-					 * repair losses */
+		if (s->iteration > t) {	/* the parent did not repair losses at
+					 * that time */
 			m->s[i].flags = RETRANSMIT_HERE;
 			m->here++;
 			retransmit_ready_segment(m, i);
@@ -132,7 +135,7 @@ iswitch_push_start(struct job *j, int64_t t, uint64_t now_ns)
 }
 
 /*
- * After the parent has accepted this switch, begin again with the push that the
+ * The parent has accepted this switch, so begin again with the push that the
  * parent may lack.
  */
 static inline void
@@ -149,7 +152,7 @@ iswitch_push_resume(struct job *j, uint64_t now_ns)
 	iswitch_push_start(j, t, now_ns);
 }
 
-/* Has round t arrived completely?  Rounds may arrive in any order. */
+/* Have all results of round t arrived?  Rounds may arrive in any order. */
 static inline bool
 iswitch_round_is_whole(const struct job *j, int64_t t)
 {
@@ -185,8 +188,8 @@ iswitch_push_advance(struct job *j, uint64_t now_ns)
 }
 
 /*
- * Does push k of a member have to wait until one of its first `upto` segments
- * has room?
+ * Must push k of a member wait, because one of its first `upto` segments has no
+ * room?
  */
 static inline bool
 iswitch_push_lacks_room(const struct job *j, const struct loss_detect_view *v,
@@ -200,7 +203,7 @@ iswitch_push_lacks_room(const struct job *j, const struct loss_detect_view *v,
 	return false;
 }
 
-/* Process an asynchronous result of the parent. */
+/* Process a result of an asynchronous job from the parent. */
 static inline void
 iswitch_push_result(struct job *j, const struct seg *g, bool taken,
     uint64_t now_ns)
@@ -226,7 +229,9 @@ iswitch_push_skip_round(struct job *j, uint32_t round, uint64_t now_ns)
 	iswitch_push_advance(j, now_ns);
 }
 
-/* Add the missing results of the first incomplete round to Probe h. */
+/*
+ * Add the missing results of the first incomplete round to the list in Probe h.
+ */
 static inline void
 iswitch_push_ask_round(struct job *j, struct repair_help *h, uint8_t *room)
 {
@@ -261,8 +266,8 @@ iswitch_has_part(const void *context, uint32_t id, int64_t t, uint32_t i)
 }
 
 /*
- * With fewer slots than segments: does segment i of t have no slot yet?  If the
- * member sent it now, the switch would drop it.
+ * If there are fewer slots than segments: does segment i of t have no slot yet?
+ * If so, the switch would drop the segment if it arrived now.
  */
 static inline bool
 iswitch_is_early_part(const void *context, uint32_t id, int64_t t, uint32_t i)
@@ -275,7 +280,10 @@ iswitch_is_early_part(const void *context, uint32_t id, int64_t t, uint32_t i)
 	    !sums_may_begin(a, j->done_before, t, i);
 }
 
-/* Return a view of the segments of member `id` for loss detection. */
+/*
+ * Return a view of the segments of member `id` that have arrived, for
+ * loss-detect.h.
+ */
 static inline struct loss_detect_view
 iswitch_member_view(const struct job *j, uint32_t id)
 {
@@ -285,8 +293,8 @@ iswitch_member_view(const struct job *j, uint32_t id)
 }
 
 /*
- * Return the 64-bit iteration or push of member `id` whose number on the wire
- * is t.
+ * Return the 64-bit iteration or push of member `id` that has the number t in
+ * packets.
  */
 static inline int64_t
 iswitch_unwrap_iteration(const struct job *j, uint32_t id, uint32_t t)
@@ -299,7 +307,10 @@ iswitch_unwrap_iteration(const struct job *j, uint32_t id, uint32_t t)
 	    g->t == LOSS_DETECT_NOTHING ? SUMS_EPOCH + t : g->t);
 }
 
-/* Send member `id` a NACK for its lost segments in [from, upto), if any. */
+/*
+ * If segments of member `id` in [from, upto) were lost, send a NACK to the
+ * member.
+ */
 static inline void
 iswitch_send_nack(struct iswitch *s, struct job *j, uint32_t id, uint32_t from,
     uint32_t upto)
@@ -381,8 +392,8 @@ iswitch_has_sent_all(const struct job *j, uint32_t id, int64_t t)
 }
 
 /*
- * Send a STATE to member `id`.  It lists which of the first `upto` segments of
- * iteration t were lost on the way from the member.
+ * Send a STATE to member `id`.  The STATE lists which of the first `upto`
+ * segments of iteration t were lost on the way from the member.
  */
 static inline void
 iswitch_send_state(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
@@ -406,8 +417,8 @@ iswitch_send_state(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 }
 
 /*
- * Return the serial number up to which each result has either arrived at the
- * sender of Probe h or is lost.
+ * Return a serial number s: each result with a serial number up to s has either
+ * arrived at the sender of Probe h or is lost.
  */
 static inline uint32_t
 iswitch_received_serial(const struct job *j, const struct repair_help *h)
@@ -423,7 +434,9 @@ iswitch_received_serial(const struct job *j, const struct repair_help *h)
 	return control_newer(done, h->seen) ? done : h->seen;
 }
 
-/* Is the result of segment i of t no longer kept? */
+/*
+ * Has the result of segment i of t been dropped, so that it is no longer kept?
+ */
 static inline bool
 iswitch_is_gone(const struct job *j, int64_t t, uint32_t i)
 {
@@ -456,7 +469,8 @@ iswitch_resend_results(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 		if (kept != NULL) {
 			if (control_newer(sums_entry_of(&j->sums, kept)->done,
 			    floor))
-				continue;	/* the result is on its way */
+				continue;	/* the result is still on its
+						 * way */
 			resent += job_resend_result(j, m, kept);
 		} else if (iswitch_is_gone(j, t, i)) {
 			j->n[JOB_GONE]++;
@@ -472,8 +486,8 @@ iswitch_resend_results(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 }
 
 /*
- * Like iswitch_resend_results() for an asynchronous server, which sends
- * different answers to each member.
+ * Do the work of iswitch_resend_results() for an asynchronous server, which
+ * sends different answers to each member.
  */
 static inline uint32_t
 iswitch_resend_answers(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
@@ -512,11 +526,12 @@ iswitch_resend_answers(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 }
 
 /*
- * Member id has sent a Probe for push k, which is before its newest push.
- * Either the member has restarted with lower numbers, or later packets have
- * overtaken the Probe.  A mark distinguishes the two cases: a Probe for push k
- * that contains the mark was sent after the switch had made the mark.  If the
- * member has restarted, begin at push k and return true.
+ * Member id has sent a Probe for push k, which is before the member's newest
+ * push.  Either the member was restarted and uses lower numbers, or later
+ * packets have overtaken the Probe.  A mark distinguishes the two cases: if a
+ * Probe for push k contains the mark, it was sent after the switch had made the
+ * mark, so the member was restarted.  In that case begin at push k and return
+ * true.
  */
 static inline bool
 iswitch_restarts_pushes(struct job *j, uint32_t id, int64_t k, uint32_t seen)
@@ -532,7 +547,8 @@ iswitch_restarts_pushes(struct job *j, uint32_t id, int64_t k, uint32_t seen)
 	if (control_newer(g->fence, seen))
 		return false;
 	memset(m->pushed, 0, j->sums.s.segs * sizeof(*m->pushed));
-	m->push = MEMBERS_NO_PUSH;	/* its epoch may have changed as well */
+	m->push = MEMBERS_NO_PUSH;	/* the epoch of the member may have
+					 * changed as well */
 	loss_detect_start(g, j->sums.s.segs, k);
 	return true;
 }
@@ -578,8 +594,8 @@ iswitch_answer_probe_async(struct iswitch *s, struct job *j, uint32_t id,
 
 	if (m->pushed != NULL && k < m->loss_detect->t &&
 	    !iswitch_restarts_pushes(j, id, k, h->seen))
-		k = m->loss_detect->t; /* report the newest push instead of push
-				        * k */
+		k = m->loss_detect->t; /* the STATE is about the newest push and
+				        * not about push k */
 	else if (h->upto > 0 && k > m->loss_detect->t)
 		loss_detect_start(m->loss_detect, j->sums.s.segs, k);
 	if (!st.whole) {
@@ -595,8 +611,7 @@ iswitch_answer_probe_async(struct iswitch *s, struct job *j, uint32_t id,
 }
 
 /*
- * Does this rack lack room for the push to which the Probe of member `id`
- * refers?
+ * Does this rack lack room for the push that the Probe of member `id` is about?
  */
 static inline bool
 iswitch_lacks_room(const struct job *j, uint32_t id,
@@ -636,8 +651,8 @@ iswitch_receive_probe(struct iswitch *s, struct job *j, uint32_t id,
 		return;
 	}
 	if (t > j->start && t > m->from && !job_is_whole(j, t - 1)) {
-		t--;		/* the member got the results of t - 1 from an
-				 * earlier instance of the switch */
+		t--;		/* the member got the results of t - 1 before
+				 * the switch was restarted */
 		upto = j->sums.s.segs;
 	}
 	st.whole = iswitch_has_sent_all(j, id, t);
@@ -664,15 +679,15 @@ iswitch_send_notices(struct iswitch *s, struct job *j)
 
 		if (g == NULL || g->owed == LOSS_DETECT_NOTHING)
 			continue;
-		if (j->open && g->held_upto > 0) { /* the Probe may be answered
-						    * now */
+		if (j->open && g->held_upto > 0) { /* the Probe that waits may
+						    * be answered now */
 			st.whole = false;
 			st.notice = !j->cf->async;
 			iswitch_send_state(s, j, i, g->owed, g->owed_xid,
 			    g->held_upto, &st);
 			g->held_upto = 0;
-			if (j->cf->async)	/* t is a push and not a
-						 * round */
+			if (j->cf->async)	/* in an asynchronous job, t is
+						 * a push and not a round */
 				g->owed = LOSS_DETECT_NOTHING;
 		} else if (iswitch_has_sent_all(j, i, g->owed)) {
 			iswitch_send_state(s, j, i, g->owed, g->owed_xid, 0,
@@ -730,8 +745,8 @@ iswitch_retransmit_resume(struct iswitch_job *job, uint64_t now_ns)
 		core->retransmit = calloc(1, sizeof(*core->retransmit));
 	if (core->retransmit == NULL || !job_reserve(core, &core->sums.s) ||
 	    !retransmit_init(core->retransmit, core->sums.s.segs, true)) {
-		job_stop_retransmit(core);	/* in this case Helps repair
-						 * losses */
+		job_stop_retransmit(core);	/* without retransmission, Helps
+						 * repair losses */
 		return;
 	}
 	retransmit_window(core->retransmit, RETRANSMIT_WINDOW,
@@ -767,7 +782,8 @@ iswitch_retransmit_result(struct job *j, const struct seg *g, bool taken,
 		iswitch_push_result(j, g, taken, now_ns);
 		return;
 	}
-	if (taken && t > j->sending + 1) /* the other members are ahead */
+	if (taken && t > j->sending + 1) /* the other members of the parent are
+					  * ahead */
 		iswitch_retransmit_start(j, t - 1, now_ns);
 	if (t != j->sending)
 		return;
@@ -775,7 +791,7 @@ iswitch_retransmit_result(struct job *j, const struct seg *g, bool taken,
 		retransmit_duplicate(j->retransmit, g->index);
 	else
 		retransmit_take(j->retransmit, g->index, now_ns);
-	/* the next iteration may be complete too */
+	/* the next iteration may also be complete */
 	while (retransmit_is_whole(j->retransmit))
 		iswitch_retransmit_start(j, j->sending + 1, now_ns);
 }
@@ -790,7 +806,10 @@ iswitch_holds_own_sum(const struct job *j, uint32_t at)
 	return j->sums.s.apart || j->sums.slot[at].state != SUMS_COMPLETE;
 }
 
-/* Send the sums that may be sent, and a Probe if results are missing. */
+/*
+ * Send the sums that may be sent to the parent, and a Probe if results are
+ * missing.
+ */
 static inline void
 iswitch_retransmit_send(struct iswitch *s, struct iswitch_job *job,
     uint64_t now_ns)

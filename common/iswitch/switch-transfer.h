@@ -1,19 +1,21 @@
 /*
  * switch-transfer.h - state transfer at an aggregation switch: which workers
- *   may fetch a state, which ones send it, and how long the job waits
+ *   may fetch a state, which workers send their state, and how long the job
+ *   waits
  *
  * A worker that cannot continue at the current iteration of the job receives
  * the state of another worker.  It sends Fetches, which the switch relays to a
- * sender.  The sender is the present member with the smallest number that
- * offers its state.  The switch relays the Chunks back.  If a sender is silent,
- * the switch tries the next one, or the parent.  The switch keeps a list of the
- * receivers and gives each its own number.  It stores no part of the state.
+ * sender.  The sender is the member with the smallest number among the present
+ * members that offer their state.  The switch relays the Chunks back.  If a
+ * sender does not answer, the switch tries the next sender, or the parent.  The
+ * switch keeps a list of the receivers and gives each its own number.  It
+ * stores no part of the state.
  *
  * Members may always fetch a state.  Other workers and racks need a permit.
- * They get it if this switch has refused their Join or has removed them.  With
- * --strict, or if the receiver asks for it, the job halts until the receiver
- * has joined or has been silent for ISWITCH_RECEIVER_NS, but never longer than
- * ISWITCH_HOLD_NS.
+ * They get a permit if this switch has refused their Join or has removed them.
+ * If --strict is given or if the receiver requests a halt, the job halts until
+ * the receiver has joined or has sent nothing for ISWITCH_RECEIVER_NS, but
+ * never longer than ISWITCH_HOLD_NS.
  */
 #ifndef INNET_ISWITCH_SWITCH_TRANSFER_H
 #define INNET_ISWITCH_SWITCH_TRANSFER_H
@@ -32,34 +34,33 @@ static inline void iswitch_send_to_members(struct iswitch *s,
     struct iswitch_job *job, enum control_action action);
 
 /*
- * May `at`, which is not a member, fetch a state?  Yes, if its Join was refused
- * or if it was removed.
+ * May the worker or rack at `at`, which is not a member, fetch a state?  It may
+ * if its Join was refused or if it was removed.
  */
 static inline bool iswitch_may_fetch(const struct iswitch_job *job,
     const union addr *at, uint64_t now_ns);
 
 /*
- * Process a Fetch from `at`, or from the parent if `at` is NULL.  Returns the
- * status of the refusal, or CONTROL_DONE if Chunks may follow.
+ * Process a Fetch from `at`, or from the parent if `at` is NULL.  Returns
+ * CONTROL_DONE if Chunks may follow, and otherwise the status of the refusal.
  */
 static inline enum control_status iswitch_receive_fetch(struct iswitch *s,
     struct iswitch_job *job, const union addr *at, const struct control *c,
     uint64_t now_ns);
 
 /*
- * Relay a Chunk of member `id` (MEMBERS_NONE: of the parent) to its receiver.
+ * Relay a Chunk from member `id` (MEMBERS_NONE: from the parent) to its
+ * receiver.
  */
 static inline void iswitch_receive_chunk(struct iswitch *s,
     struct iswitch_job *job, uint32_t id, const struct control *c,
     uint64_t now_ns);
 
-/*
- * Send the refusal of the parent to the receivers that waited for the parent.
- */
+/* Send the parent's refusal to the receivers that waited for the parent. */
 static inline void iswitch_refuse_receivers(struct iswitch *s,
     struct iswitch_job *job, enum control_status status);
 
-/* Remove the receivers that have been silent for too long. */
+/* Remove the receivers that have sent nothing for too long. */
 static inline void iswitch_forget_silent(struct iswitch *s,
     struct iswitch_job *job, uint64_t now_ns);
 
@@ -131,9 +132,9 @@ iswitch_count_receivers(const struct iswitch_job *job, const union addr *at)
 }
 
 /*
- * Return the entry of the receiver with this number at `at` (NULL: the parent).
- * A new receiver gets a new entry.  Returns NULL if all entries are in use, or
- * if the same host uses half of them.
+ * Return the entry of the receiver with this number at address `at` (NULL: the
+ * parent).  A new receiver gets a new entry.  Returns NULL if all entries are
+ * in use, or if the host of `at` uses half of the entries.
  */
 static inline struct iswitch_receiver *
 iswitch_find_receiver(struct iswitch_job *job, const union addr *at,
@@ -162,7 +163,10 @@ iswitch_find_receiver(struct iswitch_job *job, const union addr *at,
 	return idle;
 }
 
-/* May member m send its state to `worker`, which requests it from `at`? */
+/*
+ * May member m send its state to `worker`, which requests the state from
+ * address `at`?
+ */
 static inline bool
 iswitch_may_send_state(const struct member *m, const union addr *at,
     uint32_t worker)
@@ -173,9 +177,9 @@ iswitch_may_send_state(const struct member *m, const union addr *at,
 }
 
 /*
- * Return the member that must send its state to `worker`, or MEMBERS_NONE.  In
- * the order of member numbers, skip the first `passed` members that may send
- * their state, and return the next one.
+ * Return the member that must send its state to `worker`, or MEMBERS_NONE.  Of
+ * the members that may send their state, in the order of member numbers, skip
+ * the first `passed` members and return the next one.
  */
 static inline uint32_t
 iswitch_find_sender(const struct job *j, const union addr *at, uint32_t worker,
@@ -308,9 +312,10 @@ iswitch_forget_silent(struct iswitch *s, struct iswitch_job *job,
 }
 
 /*
- * Open an asynchronous job that lacks only workers that fetch a state.  If a
- * restarted rack stayed closed until they have joined, its members could send
- * no push.  But the sender may need a push to complete the state.
+ * Open an asynchronous job if all members that are missing are workers that
+ * fetch a state.  If the job of a restarted rack stayed closed until these
+ * workers have joined, the members of the rack could send no push.  But the
+ * sender of the state may need a push to complete the state.
  */
 static inline void
 iswitch_open_for_receivers(struct iswitch_job *job)
@@ -397,7 +402,8 @@ iswitch_receive_chunk(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 	a->attempts = 0;
 	if (id != MEMBERS_NONE && iswitch_state_is_old(&job->core, &k)) {
 		a->chunk_ns = 0;
-		a->skipped++;	/* this sender lags too: use another sender */
+		a->skipped++;	/* this sender is also behind, so use another
+				 * sender */
 		return;
 	}
 	if (k.ready)

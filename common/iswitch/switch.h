@@ -2,10 +2,11 @@
  * switch.h - an aggregation switch: many jobs behind one address
  *
  * This is the state of --program iswitch, and of the servers that replace the
- * switch (innet-ps --program sync).  It comprises the jobs, the addresses of
- * their members, the messages that the switch sends, and its deadlines
- * (iSwitch, section 3).  The source address of a packet alone determines its
- * member and its job.  These modules include this file and process the packets:
+ * switch (innet-ps --program sync).  It consists of the jobs, the addresses of
+ * their members, the messages that the switch sends, and the deadlines of the
+ * switch (iSwitch, section 3).  The source address of a packet alone determines
+ * its member and its job.  These modules include this file and process the
+ * packets:
  *
  * 	switch-join.h		Join, time-outs
  * 	switch-transfer.h	Fetch and Chunk
@@ -40,8 +41,8 @@
 enum {
 	ISWITCH_JOBS_MAX = 1024,
 	/*
-	 * How long the parent must be silent before the switch reports this to
-	 * the user, and before it reports this to workers that join.
+	 * If the parent has sent nothing for these times, the switch reports
+	 * this to the user, and to workers that join.
 	 */
 	ISWITCH_NO_ANSWER_NS = 2000000000,
 	ISWITCH_ORPHAN_NS = 300000000,
@@ -52,11 +53,11 @@ enum {
 enum iswitch_count {
 	ISWITCH_FOREIGN,	/* segments from non-members */
 	ISWITCH_BAD_SEGMENT,
-	ISWITCH_CONTROL,	/* messages from the parent; the next two count
-				 * bad messages */
+	ISWITCH_CONTROL,	/* messages from the parent; the next two
+				 * counters count bad messages */
 	ISWITCH_BAD_CONTROL, ISWITCH_BAD_MAC,
-	ISWITCH_PARENT_LOST,	/* number of times that the parent had forgotten
-				 * this switch */
+	ISWITCH_PARENT_LOST,	/* how often the parent no longer knew this
+				 * switch */
 	ISWITCH_COUNTS
 };
 
@@ -66,20 +67,21 @@ struct iswitch_conf {
 					 * no limit */
 	uint64_t job_memory_bytes;	/* limit on the memory of one job; 0: no
 					 * limit */
-	uint32_t sockets;		/* number of jobs that can have a socket
-					 * to the parent; 0: no limit */
-	uint32_t floats;		/* number of floats in a segment if the
-					 * first Join of a job does not give
-					 * it */
+	uint32_t sockets;		/* maximum number of jobs that can have
+					 * a socket to the parent; 0: no
+					 * limit */
+	uint32_t floats;		/* number of floats in a segment, if the
+					 * first Join of a job does not contain
+					 * this number */
 	uint32_t floats_max;
 	uint32_t implicit;		/* number of sources that become members
 					 * of job 1 without a Join */
-	uint32_t job_limit;		/* each job id is less than this; 0: no
-					 * limit */
-	uint32_t number;		/* number of this switch, used with its
-					 * parent */
-	union addr parent;		/* address of the parent for messages;
-					 * family 0: unknown */
+	uint32_t job_limit;		/* job ids must be less than this
+					 * number; 0: no limit */
+	uint32_t number;		/* number of this switch among the
+					 * members of its parent */
+	union addr parent;		/* address of the parent, for messages
+					 * to users; family 0: unknown */
 	union addr group;		/* multicast group, from place->group */
 	const struct key *key;		/* key of messages to the parent, or
 					 * NULL */
@@ -88,10 +90,11 @@ struct iswitch_conf {
 	bool needs_cookie;		/* the parent may ask for cookies */
 	struct hashmap_multiplier hash_seed;	/* seed of maps that untrusted
 						 * hosts fill */
-	bool quotas;			/* each address has quotas: quota.h */
-	bool any_xid;			/* a trace: the parent answers the
-					 * requests of another run */
-	bool strict;			/* the job waits while a member receives
+	bool quotas;			/* each address has quotas (quota.h) */
+	bool any_xid;			/* a trace is replayed, in which the
+					 * parent answers the requests of
+					 * another run */
+	bool strict;			/* the job halts while a worker receives
 					 * a state */
 };
 
@@ -103,28 +106,28 @@ enum {
 	ISWITCH_FETCH_TRIES = 8		/* maximum number of Fetches to a sender
 					 * of a state that sends nothing */
 };
-#define ISWITCH_RECEIVER_NS 2000000000u	/* a receiver is removed after this
-					 * silence */
-#define ISWITCH_SENDER_NS UINT64_C(5000000000)	/* a sender of a state is
-						 * replaced after this silence;
-						 * it then drops its snapshot */
-#define ISWITCH_PERMIT_NS UINT64_C(30000000000)	/* lifetime of an unused permit
-						 * to fetch */
+#define ISWITCH_RECEIVER_NS 2000000000u	/* a receiver that sends nothing for
+					 * this time is removed */
+#define ISWITCH_SENDER_NS UINT64_C(5000000000)	/* a sender that sends no Chunk
+						 * for this time is replaced */
+#define ISWITCH_PERMIT_NS UINT64_C(30000000000)	/* lifetime of a permit to fetch
+						 * a state that is not used */
 #define ISWITCH_HOLD_NS UINT64_C(30000000000)	/* longest time that a job is
 						 * halted for a receiver */
-#define ISWITCH_REST_NS UINT64_C(60000000000)	/* time after a halt in which no
-						 * receiver may halt the job */
+#define ISWITCH_REST_NS UINT64_C(60000000000)	/* time after a halt during
+						 * which no receiver may halt
+						 * the job again */
 #define ISWITCH_AHEAD_NS UINT64_C(1000000000)	/* a rack asks its parent for
-						 * the round only once in this
-						 * time */
-#define ISWITCH_OLD_JOIN_NS 1000000000u	/* a Join may arrive this long after it
-					 * was sent */
-#define ISWITCH_IDLE_NS 10000000000u	/* a job without data is removed after
-					 * this time */
+						 * the parent's round only once
+						 * in this time */
+#define ISWITCH_OLD_JOIN_NS 1000000000u	/* longest time after which a Join that
+					 * was sent can still arrive */
+#define ISWITCH_IDLE_NS 10000000000u	/* a job that has received no data is
+					 * removed after this time */
 
 /*
- * A worker that asks for a state, or the parent that asks for a worker
- * elsewhere.
+ * A receiver of a state: a worker, or the parent, which asks on behalf of a
+ * worker in another rack.
  */
 struct iswitch_receiver {
 	bool used, is_parent;
@@ -132,12 +135,12 @@ struct iswitch_receiver {
 					 * has joined, but at most
 					 * ISWITCH_HOLD_NS after held_ns */
 	uint64_t held_ns;
-	uint16_t number;		/* the parent's number for the worker,
-					 * or 0 */
+	uint16_t number;		/* number that the parent has assigned
+					 * to the worker, or 0 */
 	uint32_t sender;		/* member id of the sender;
 					 * MEMBERS_NONE: the parent */
-	uint32_t skipped;		/* number of senders that sent
-					 * nothing */
+	uint32_t skipped;		/* number of senders that were tried and
+					 * sent nothing */
 	uint32_t attempts;		/* number of Fetches since the last
 					 * Chunk */
 	uint64_t chunk_ns;		/* time of the last Chunk of the sender;
@@ -157,10 +160,11 @@ struct iswitch_permit {
 
 /* The membership of a job in the parent's job. */
 struct iswitch_parent {
-	bool wanted;			/* a member needs the parent */
+	bool wanted;			/* the job must be a member of the
+					 * parent's job */
 	bool again;			/* the worker that started the job can
-					 * contribute to the iteration before
-					 * its first one */
+					 * also contribute to the iteration
+					 * before the job's first iteration */
 	uint64_t wanted_ns;		/* time of the last Join that waited for
 					 * the parent */
 	uint64_t ahead_ns;		/* time when the parent was last asked
@@ -172,8 +176,8 @@ struct iswitch_job {
 	struct job core;
 	struct iswitch_parent parent;
 	struct channel_client channel;	/* secure channel to the parent */
-	union addr group;		/* address for multicast results; family
-					 * 0: none */
+	union addr group;		/* multicast group of the job's results;
+					 * family 0: none */
 	struct iswitch_receiver receiver[ISWITCH_RECEIVERS];
 	struct iswitch_permit permit[ISWITCH_PERMITS];
 	uint64_t no_hold_ns;		/* no receiver may halt the job before
@@ -182,16 +186,16 @@ struct iswitch_job {
 					 * the address that started it */
 	union addr founder;
 	uint64_t charged_bytes, founded_ns;
-	uint64_t founded_added;		/* number of segments added until
-					 * founded_ns */
+	uint64_t founded_added;		/* number of segments that had been
+					 * added at founded_ns */
 };
 
 /* The address of a member. */
 struct iswitch_ref {
 	union addr at;
 	uint32_t job, member;		/* job index; member id */
-	uint32_t next;			/* index of the next ref with the same
-					 * key, or of the next free ref */
+	uint32_t next;			/* index of the next entry with the same
+					 * key, or of the next free entry */
 };
 
 struct iswitch {
@@ -201,17 +205,18 @@ struct iswitch {
 	uint32_t backlog_turn;		/* index of the job for which queued
 					 * answers were posted last */
 	struct hashmap by_id;		/* map from job id to index */
-	struct hashmap by_addr;		/* map from addr_key() to the index of
-					 * the first ref */
+	struct hashmap by_addr;		/* map from the key of an address
+					 * (addr_key()) to the index of the
+					 * first entry in `ref` with this key */
 	struct iswitch_ref *ref;
 	uint32_t refs, refs_room, ref_free;
 	struct job_budget budget;
 	bool lacks_sockets;		/* the last request was refused because
-					 * of cf.sockets */
+					 * of the limit cf.sockets */
 	struct quota quota;		/* quotas of addresses, if cf.quotas */
-	uint32_t xid;			/* xid of the next message of the switch
-					 * itself */
-	uint64_t deadline_ns;		/* no deadline is earlier than this */
+	uint32_t xid;			/* xid of the next message that the
+					 * switch itself sends */
+	uint64_t deadline_ns;		/* lower bound on all deadlines */
 	uint64_t n[ISWITCH_COUNTS];
 	char text[ISWITCH_TEXT_BYTES];	/* text of an Ack, until the Ack is
 					 * sent */
@@ -229,9 +234,8 @@ struct iswitch_help_sender {
 static inline const char *iswitch_count_name(unsigned what);
 
 /*
- * Initialise the switch.  `xid` is the number of the first message that the
- * switch itself sends (control_first_xid()).  `out` and `rate_limit` are
- * borrowed.
+ * Initialise the switch.  `xid` is the xid of the first message that the switch
+ * itself sends (control_first_xid()).  `out` and `rate_limit` are borrowed.
  */
 static inline void iswitch_init(struct iswitch *s,
     const struct iswitch_conf *cf, uint32_t xid, struct outbox *out,
@@ -252,46 +256,46 @@ static inline struct iswitch_job *iswitch_make_job(struct iswitch *s,
     uint16_t id);
 
 /*
- * Return the member with the address `at`, or NULL.  The result is valid until
- * the next iswitch_bind_address().
+ * Return the entry of the member with the address `at`, or NULL.  The result is
+ * valid until the next call of iswitch_bind_address().
  */
 static inline struct iswitch_ref *iswitch_find_address(const struct iswitch *s,
     const union addr *at);
 
 /*
- * Bind the address `at` to a member of the job with index `job`.  Returns false
- * if there is no memory, or if the address has as many members as its quota
- * allows.
+ * Record that `at` is the address of a member of the job with index `job`.
+ * Returns false if there is no memory, or if the address has as many members as
+ * its quota allows.
  */
 static inline bool iswitch_bind_address(struct iswitch *s, const union addr *at,
     uint32_t job, uint32_t member);
 
-/* Remove the binding of the address `at`. */
+/* Forget which member has the address `at`. */
 static inline void iswitch_unbind_address(struct iswitch *s,
     const union addr *at);
 
 /*
  * Post the control message p of len bytes.  The buffer must have room for
  * CONTROL_MAX_BYTES.  This function authenticates messages to the parent; the
- * plane authenticates all others.
+ * plane authenticates all other messages.
  */
 static inline void iswitch_post_message(struct iswitch *s, enum post_to to,
     uint32_t job, const union addr *at, uint8_t *p, size_t len);
 
 /*
- * Send an action to `at`, to all members or to the parent.  The message
- * contains a segment word, unless word is NULL.
+ * Send a message with this action to `at`, to all members or to the parent.
+ * The message contains a segment word, unless word is NULL.
  */
 static inline void iswitch_send_action(struct iswitch *s, enum post_to to,
     const struct job *j, const union addr *at, enum control_action action,
     const uint64_t *word);
 
-/* Send `at` an Ack of a Help with a status for the segment `word` of job id. */
+/* Send to `at` an Ack of a Help, with a status for segment `word` of job id. */
 static inline void iswitch_send_status(struct iswitch *s, const union addr *at,
     uint16_t id, enum control_status status, uint64_t word);
 
 /*
- * Send every member of job j an Ack of a Help with a status for the segment
+ * Send to every member of job j an Ack of a Help, with a status for segment
  * `word`.
  */
 static inline void iswitch_send_group_status(struct iswitch *s,
@@ -302,7 +306,8 @@ static inline void iswitch_send_help(void *ctx, const struct member *m,
     uint64_t word);
 
 /*
- * Does the job repair losses towards the parent, and may the switch send now?
+ * Does the job repair losses on the way to the parent, and may the switch send
+ * to the parent now?
  */
 static inline bool iswitch_may_retransmit(const struct iswitch_job *job);
 
@@ -317,7 +322,7 @@ static inline uint64_t iswitch_job_deadline_ns(const struct iswitch *s,
 /* Return when any job must act next, or UINT64_MAX. */
 static inline uint64_t iswitch_earliest_deadline_ns(const struct iswitch *s);
 
-/* Return a lower bound on the next deadline without looking at the jobs. */
+/* Return a lower bound on the next deadline, without checking each job. */
 static inline uint64_t iswitch_deadline_ns(const struct iswitch *s);
 
 /* implementation */
@@ -519,8 +524,8 @@ iswitch_post_message(struct iswitch *s, enum post_to to, uint32_t job,
 }
 
 /*
- * Write at msg an Ack of a Help, with a status for the segment `word` of job
- * id.  Returns its length.
+ * Write an Ack of a Help, with a status for segment `word` of job id, to msg.
+ * Returns the length of the Ack.
  */
 static inline size_t
 iswitch_put_help_status(struct iswitch *s, uint16_t id,

@@ -1,5 +1,6 @@
 /*
- * sync-worker-control.h - control messages and sending of a synchronous worker
+ * sync-worker-control.h - how a synchronous worker processes control messages
+ * and sends packets
  *
  * This file and sync-worker.h are the interface of a synchronous worker.  All
  * messages go through the secure channel of the caller (channel-client.h).
@@ -31,8 +32,8 @@ static inline bool sync_worker_next(struct sync_worker *l, uint64_t now_ns,
     struct sync_worker_out *o);
 
 /*
- * Put the last n segments of run o back into the queue, because there was no
- * room to send them.
+ * Put the last n segments of run o back into the queue, because the socket had
+ * no room for them.
  */
 static inline void sync_worker_unsent(struct sync_worker *l,
     const struct sync_worker_out *o, uint32_t n);
@@ -44,8 +45,8 @@ static inline void sync_worker_unsent(struct sync_worker *l,
 static inline void sync_worker_leave(struct sync_worker *l, uint64_t now_ns);
 
 /*
- * Write to `text` the reason why the worker ended, as a phrase that follows the
- * name of the switch.  Returns `text`, which may be empty.
+ * Write to `text` the reason why the worker ended, as a phrase for a message
+ * after the name of the switch.  Returns `text`, which may be empty.
  */
 static inline const char *sync_worker_why(const struct sync_worker *l,
     char text[SYNC_WORKER_WHY_BYTES]);
@@ -87,7 +88,7 @@ sync_worker_enter_job(struct sync_worker *l)
 		l->end = SYNC_WORKER_NO_MEMORY;
 		return;
 	}
-	l->t = sync_worker_iteration(l);	/* the same iteration as in the
+	l->t = sync_worker_iteration(l);	/* this is the iteration in our
 						 * Join */
 	l->redo = false;
 	sync_worker_clear_iteration(l);
@@ -101,14 +102,15 @@ static inline void
 sync_worker_update_values(struct sync_worker *l)
 {
 	l->h = l->in.h;
-	if (seg_before(l->in.job_next, l->from))	/* the worker may
-							 * contribute now */
+	if (seg_before(l->in.job_next, l->from))	/* from now on the
+							 * worker may
+							 * contribute */
 		l->from = l->in.job_next & (SEG_ITERATIONS - 1);
 	if (l->repairs && l->have[l->t & 1] && !sync_worker_fetches(l))
 		retransmit_ready_all(&l->retransmit);
 }
 
-/* Start to send, after a Join or a Halt. */
+/* Start to send, after the worker has joined or a halt has ended. */
 static inline void
 sync_worker_resume(struct sync_worker *l, uint64_t now_ns)
 {
@@ -125,7 +127,7 @@ sync_worker_resume(struct sync_worker *l, uint64_t now_ns)
 	sync_worker_note_progress(l, now_ns);
 }
 
-/* Append a page to the list of members. */
+/* Append a page that has arrived to the list of members. */
 static inline void
 sync_worker_receive_page(struct sync_worker *l, const struct control_ack *a)
 {
@@ -145,7 +147,7 @@ sync_worker_receive_page(struct sync_worker *l, const struct control_ack *a)
 	l->ask_ns = l->page < a->pages ? 0 : SYNC_WORKER_NEVER;
 }
 
-/* Tell whether the caller still has the gradient of iteration t. */
+/* Tell whether the caller still keeps the gradient of iteration t. */
 static inline bool
 sync_worker_holds(const struct sync_worker *l, uint32_t t)
 {
@@ -153,8 +155,8 @@ sync_worker_holds(const struct sync_worker *l, uint32_t t)
 }
 
 /*
- * Queue one of our segments, because the switch, or a worker behind the switch,
- * lacks the segment.
+ * Queue one of our segments to be sent again, because the switch lacks the
+ * segment, or because another worker lacks its result.
  */
 static inline void
 sync_worker_receive_help(struct sync_worker *l, const struct seg *s)
@@ -176,9 +178,9 @@ sync_worker_receive_help(struct sync_worker *l, const struct seg *s)
 }
 
 /*
- * Handle the message that the result of segment i of t is no longer kept.  If
- * there are fewer slots than segments and all members must contribute, no
- * worker can finish t before we do.  In that case we start t again.
+ * Handle the message that the switch no longer keeps the result of segment i of
+ * t.  If there are fewer slots than segments and all members must contribute,
+ * no worker can finish t before we do.  In that case start t again.
  */
 static inline void
 sync_worker_receive_lost(struct sync_worker *l, uint32_t i, uint64_t now_ns)
@@ -186,13 +188,14 @@ sync_worker_receive_lost(struct sync_worker *l, uint32_t i, uint64_t now_ns)
 	const bool bounded = l->in.span != 0;
 
 	if (l->redo && (!bounded || i >= l->segs)) {
-		sync_worker_finish_redo(l, now_ns);	/* no worker lacks this
+		sync_worker_finish_redo(l, now_ns);	/* every worker has the
+							 * results of this
 							 * iteration */
 	} else if (!sync_worker_lacks(l, i)) {
-		;		/* this answers an old request */
+		;		/* this message answers an old request */
 	} else if (l->redo) {
-		l->given[l->t & 1][i] = 1;	/* no worker lacks this
-						 * segment */
+		l->given[l->t & 1][i] = 1;	/* every worker has the result
+						 * of this segment */
 		l->got[l->t & 1]++;
 		sync_worker_repair_result(l, i, now_ns);
 		if (sync_worker_is_whole(l))
@@ -213,7 +216,7 @@ sync_worker_apply_news(struct sync_worker *l, enum membership_news news,
 	switch (news) {
 	case MEMBERSHIP_IN:
 		if (sync_worker_iteration(l) != l->in.first_next) {
-			/* a result has arrived since that Join: the job may
+			/* a result has arrived since that Join, so the job may
 			 * begin with a gradient that we no longer have */
 			membership_rejoin(&l->in, now_ns);
 			l->timer_ns = SYNC_WORKER_NEVER;
@@ -247,9 +250,9 @@ sync_worker_apply_news(struct sync_worker *l, enum membership_news news,
 }
 
 /*
- * Discard the results that had arrived before the worker sent the Probe that
- * STATE c answers, and whose segments the switch lacks.  Such results are late
- * packets of an earlier instance of the job.
+ * STATE c answers a Probe.  Discard each result that had arrived before this
+ * Probe was sent if, according to c, the switch lacks the segment of the
+ * result.  Such results are late packets of an earlier instance of the job.
  */
 static inline void
 sync_worker_take_back_results(struct sync_worker *l, const struct control *c)
@@ -310,7 +313,7 @@ sync_worker_leave(struct sync_worker *l, uint64_t now_ns)
 		membership_leave(&l->in, now_ns);
 }
 
-/* Write a control message that contains one number. */
+/* Write a control message whose body is one number. */
 static inline bool
 sync_worker_put_number(struct sync_worker *l, struct sync_worker_out *o,
     enum control_action action, uint32_t xid, uint64_t number, size_t bytes,
@@ -354,7 +357,7 @@ sync_worker_put_help(struct sync_worker *l, struct sync_worker_out *o,
 	    membership_xid(&l->in), seg_word(l->t, 0, index), 8, now_ns);
 }
 
-/* Take a run of the segments that were requested with Helps. */
+/* Store in *o a run of segments that were requested with Helps. */
 static inline bool
 sync_worker_answer_help(struct sync_worker *l, struct sync_worker_out *o,
     uint64_t now_ns)
@@ -368,7 +371,7 @@ sync_worker_answer_help(struct sync_worker *l, struct sync_worker_out *o,
 	    l->answer[l->answered % SYNC_WORKER_ANSWERS] == word)) {
 		word = l->answer[l->answered++ % SYNC_WORKER_ANSWERS];
 		if (!sync_worker_holds(l, seg_split(word).iteration))
-			continue;	/* the caller no longer has the
+			continue;	/* the caller no longer keeps the
 					 * gradient */
 		if (o->count++ == 0) {
 			o->iteration = seg_split(word).iteration;
@@ -383,7 +386,9 @@ sync_worker_answer_help(struct sync_worker *l, struct sync_worker_out *o,
 	return o->count > 0;
 }
 
-/* Take the next run of segments of the gradient that the window allows. */
+/*
+ * Store in *o the next run of segments of the gradient that the window allows.
+ */
 static inline bool
 sync_worker_next_run(struct sync_worker *l, struct sync_worker_out *o,
     uint64_t now_ns)
@@ -418,7 +423,7 @@ sync_worker_next_run(struct sync_worker *l, struct sync_worker_out *o,
 	return true;
 }
 
-/* Take a run from the retransmission queue. */
+/* Store in *o a run from the retransmission queue. */
 static inline bool
 sync_worker_next_repair_run(struct sync_worker *l, struct sync_worker_out *o,
     uint64_t now_ns)

@@ -1,25 +1,26 @@
 /*
- * sync-worker.h - a synchronous worker: what it sends, requests and receives
+ * sync-worker.h - a synchronous worker: which packets it sends, and how it
+ * handles results
  *
- * This is the worker's side of iSwitch (sections 3.3 and 3.4).  A worker joins
- * a job and sends the segments of a gradient in order of index.  At most one
- * window of segments may be sent before their results arrive.  If the switch
- * supports arq/retransmit.h, the worker uses it to recover losses.  Otherwise
- * it requests missing results with Help messages.
+ * This file implements the worker's side of iSwitch (sections 3.3 and 3.4).  A
+ * worker joins a job and sends the segments of a gradient in order of index.
+ * At most one window of segments may be sent before their results arrive.  If
+ * the switch supports arq/retransmit.h, the worker uses it to recover losses.
+ * Otherwise it requests missing results with Help messages.
  *
  * The caller calls sync_worker_set_gradient() when it has the gradient of
  * iteration `t`.  It passes packets from the switch to
  * sync_worker_receive_result() and to sync_worker_receive_control() (in
- * sync-worker-control.h).  It calls sync_worker_next() (in the same file) and
- * sends the output, until that function returns false.  Then it calls the
- * function again at the time that sync_worker_deadline_ns() returns.  It keeps
- * the gradients of t and t - 1, and the results of t and t + 1.  When
- * sync_worker_is_whole() returns true, it takes the result of t and calls
- * sync_worker_advance().
+ * sync-worker-control.h).  It calls sync_worker_next() (also in
+ * sync-worker-control.h) again and again and sends the output, until
+ * sync_worker_next() returns false.  At the time that sync_worker_deadline_ns()
+ * returns, it calls sync_worker_next() again.  It keeps the gradients of t and
+ * t - 1, and the results of t and t + 1.  When sync_worker_is_whole() returns
+ * true, it takes the result of t and calls sync_worker_advance().
  *
  * The functions use no clock and no socket: time is an argument (monotonic, in
- * ns).  The caller owns the vectors.  Iterations are numbered as on the wire,
- * modulo 2^24.  sync_worker_free() frees the memory.
+ * ns).  The caller owns the vectors.  Iteration numbers are those in packets,
+ * which are modulo 2^24.  sync_worker_free() frees the memory.
  */
 #ifndef INNET_ISWITCH_SYNC_WORKER_H
 #define INNET_ISWITCH_SYNC_WORKER_H
@@ -42,9 +43,10 @@ enum {
 	SYNC_WORKER_WINDOW_MAX = RETRANSMIT_WINDOW,	/* largest window by
 							 * default, in
 							 * segments */
-	SYNC_WORKER_HELPS = 16,		/* maximum number of requests after one
-					 * time-out */
-	SYNC_WORKER_ASKS = 256,		/* maximum number of queued requests */
+	SYNC_WORKER_HELPS = 16,		/* maximum number of results that are
+					 * requested after one time-out */
+	SYNC_WORKER_ASKS = 256,		/* maximum number of queued requests for
+					 * results */
 	SYNC_WORKER_ANSWERS = 256,	/* maximum number of queued answers to
 					 * Helps */
 	SYNC_WORKER_OPEN_NS = 100000000, /* longest time-out before the first
@@ -58,8 +60,8 @@ enum {
 };
 
 struct sync_worker_conf {
-	uint32_t next;			/* first iteration that is not applied
-					 * yet */
+	uint32_t next;			/* first iteration whose result the
+					 * worker has not applied */
 	uint32_t crc;			/* checksum of the weights; 0:
 					 * unknown */
 	uint32_t window;		/* fixed window, in segments; 0: the
@@ -67,23 +69,25 @@ struct sync_worker_conf {
 	uint32_t run_bytes;		/* number of bytes that one system call
 					 * can send */
 	uint64_t buffer_bytes;		/* size of the receive buffer that the
-					 * kernel granted */
+					 * kernel has allocated */
 };
 
 /*
- * The reason why the worker has ended.  If the value is SYNC_WORKER_GOING, the
- * membership `in` may have ended nevertheless.
+ * The reason why the worker has ended.  The value is also SYNC_WORKER_GOING if
+ * the worker has ended because its membership `in` has ended.
  */
 enum sync_worker_end {
 	SYNC_WORKER_GOING,
-	SYNC_WORKER_STUCK, /* no result of segment `oldest` of t arrives */
-	SYNC_WORKER_LOST,  /* the result of t is no longer kept */
+	SYNC_WORKER_STUCK, /* the worker has waited too long for the result of
+			    * segment `oldest` of t */
+	SYNC_WORKER_LOST,  /* the switch no longer keeps the result of t */
 	SYNC_WORKER_NO_MEMORY
 };
 
-/* The verdict on a result. */
+/* What was done, or must be done, with a result that arrived. */
 enum sync_worker_verdict {
-	SYNC_WORKER_TAKE,			/* the caller copies it */
+	SYNC_WORKER_TAKE,			/* the caller must copy the
+						 * result */
 	SYNC_WORKER_DUPLICATE, SYNC_WORKER_STALE,
 	SYNC_WORKER_AHEAD,			/* the result belongs to an
 						 * iteration after t + 1 */
@@ -101,10 +105,13 @@ enum sync_worker_count {
 
 /* A packet to send: a run of segments of a gradient, or a control message. */
 struct sync_worker_out {
-	uint32_t iteration, first, count;	/* count is 0 for a message */
+	uint32_t iteration, first, count;	/* for a run: its iteration,
+						 * first segment and number of
+						 * segments; for a message,
+						 * count is 0 */
 	bool again;			/* the packet has been sent before */
-	bool repaired;			/* the run is from the retransmission
-					 * queue */
+	bool repaired;			/* the run was taken from the
+					 * retransmission queue */
 	size_t len;
 	uint8_t message[CONTROL_MAX_BYTES];
 };
@@ -117,11 +124,12 @@ struct sync_worker {
 	uint64_t n[SYNC_WORKER_COUNTS], verdicts[SYNC_WORKER_VERDICTS];
 
 	/* The values of the job. */
-	uint16_t h;			/* H of the job, or the largest number
-					 * of contributions to a result if that
-					 * number is greater */
-	uint32_t floats, segs;		/* 0 before the first Join is
-					 * accepted */
+	uint16_t h;			/* H of the job or, if it is greater,
+					 * the largest number of contributions
+					 * to a result */
+	uint32_t floats, segs;		/* number of floats in a segment; number
+					 * of segments; 0 until the first Join
+					 * is accepted */
 	uint32_t from;			/* first iteration to which we may
 					 * contribute */
 
@@ -129,60 +137,63 @@ struct sync_worker {
 	 * The list of members, which the worker requests so that it can name
 	 * the missing members.
 	 */
-	bool asking;			/* no Ack has arrived yet */
+	bool asking;			/* the Ack of the last request has not
+					 * arrived yet */
 	uint32_t ask_xid;
 	uint64_t ask_ns;
 	uint16_t page;
-	char *text;			/* pages received so far; owned */
+	char *text;			/* owned; the pages of the list that
+					 * have arrived */
 	size_t text_bytes;
 
 	/* The state of iterations t and t + 1; the index is iteration & 1. */
 	uint32_t t;			/* first iteration without a complete
 					 * result */
-	uint32_t seen;			/* newest iteration that any result
-					 * had */
+	uint32_t seen;			/* newest iteration of all results that
+					 * have arrived */
 	uint16_t *given[2];		/* owned; by segment index: number of
 					 * contributions, or 0 if the result is
 					 * missing */
 	uint32_t got[2];
 	uint16_t most[2], least[2];	/* largest and smallest number of
 					 * contributions to any segment */
-	bool have[2];			/* does the caller have the gradient of
-					 * this iteration, t or t - 1? */
-	uint32_t oldest;		/* all segments before this one have a
-					 * result */
+	bool have[2];			/* the caller has the gradient of this
+					 * iteration (t or t - 1) */
+	uint32_t oldest;		/* index of the first segment that may
+					 * have no result yet */
 
-	uint64_t *sent_ns;		/* owned; by segment index: when the
-					 * segment was sent, or 0 if it gives no
-					 * sample */
+	uint64_t *sent_ns;		/* owned; by segment index: time when
+					 * the segment was sent, or 0 if its
+					 * result gives no round trip time */
 	uint32_t sent;			/* number of segments that were sent, in
 					 * order of index */
-	uint32_t skipped;		/* number of segments skipped because
-					 * they were not needed */
-	uint32_t flight;		/* number of segments sent that have no
-					 * result yet */
-	uint32_t spare;			/* number of segments added to the
-					 * window after a stall */
+	uint32_t skipped;		/* number of segments that were not sent
+					 * because they were not needed */
+	uint32_t flight;		/* number of segments that were sent and
+					 * have no result yet */
+	uint32_t spare;			/* number of segments by which the
+					 * window was enlarged after a stall */
 	uint32_t window, slow, grown;
 	uint64_t timer_ns, progress_ns, sampled_ns;
-	uint64_t first_ns;		/* when the first segment of t was sent,
-					 * or 0 */
+	uint64_t first_ns;		/* time when the first segment of t was
+					 * sent, or 0 */
 
 	uint64_t answer[SYNC_WORKER_ANSWERS];	/* queue of the Seg words of the
 						 * segments that Helps
 						 * requested */
 	uint32_t answers, answered;
-	uint32_t ask[SYNC_WORKER_ASKS];	/* queue of the indices of results to
-					 * request */
+	uint32_t ask[SYNC_WORKER_ASKS];	/* queue of the segment indices of
+					 * results to request */
 	uint32_t asks, asked;
-	bool repairs;			/* both sides use `retransmit` instead
-					   of Help */
+	bool repairs;			/* losses are repaired with `retransmit`
+					 * and not with Helps */
 	struct retransmit retransmit;
-	bool redo;			/* we contribute to t again */
-	bool asks_on;			/* each requested result that arrives
-					   triggers more requests */
-	uint32_t ask_from;		/* segment index of the next request */
-	/* used if the switch is a server, whose vectors arrive whole */
+	bool redo;			/* the worker contributes to t again */
+	bool asks_on;			/* when a requested result arrives,
+					 * request more results */
+	uint32_t ask_from;		/* index of the segment whose result is
+					 * requested next */
+	/* used if the switch is a server, whose answers are whole vectors */
 	struct loss_timer loss_timer;
 };
 
@@ -220,7 +231,7 @@ static inline void sync_worker_level_segments(const struct sync_worker *l,
     float *vec);
 
 /*
- * Advance to the next iteration, because the caller has taken the result of t.
+ * Advance to the next iteration, because the caller has used the result of t.
  */
 static inline void sync_worker_advance(struct sync_worker *l, uint64_t now_ns);
 
@@ -315,8 +326,8 @@ sync_worker_is_whole(const struct sync_worker *l)
 }
 
 /*
- * Tell whether the worker only fetches the results of t, because it may not
- * contribute to t.
+ * Tell whether the worker may not contribute to t, so that it only requests the
+ * results of t.
  */
 static inline bool
 sync_worker_fetches(const struct sync_worker *l)
@@ -358,8 +369,8 @@ sync_worker_window_max(const struct sync_worker *l)
 }
 
 /*
- * Return the first window: two runs, so that the worker can fill one while the
- * other is on its way.
+ * Return the initial window.  It is two runs, so that the worker can send one
+ * run while the other run is on its way.
  */
 static inline uint32_t
 sync_worker_window_first(const struct sync_worker *l)
@@ -386,7 +397,7 @@ sync_worker_widen_window(struct sync_worker *l)
 	l->grown = 0;
 }
 
-/* Start the time-out if results are outstanding. */
+/* Restart the time-out if results are outstanding. */
 static inline void
 sync_worker_arm_timer(struct sync_worker *l, uint64_t now_ns)
 {
@@ -394,8 +405,9 @@ sync_worker_arm_timer(struct sync_worker *l, uint64_t now_ns)
 
 	if (l->repairs)
 		return;
-	if (l->in.whole && l->got[l->t & 1] > 0)	/* the rest of the
-							 * vector will follow */
+	if (l->in.whole && l->got[l->t & 1] > 0)	/* the rest of a
+							 * server's vector will
+							 * follow */
 		ns = loss_timer_ns(&l->loss_timer, l->rtt.doubled);
 	if (l->n[SYNC_WORKER_ITERATIONS] == 0 && ns > SYNC_WORKER_OPEN_NS)
 		/* the job may not be open yet */
@@ -404,7 +416,7 @@ sync_worker_arm_timer(struct sync_worker *l, uint64_t now_ns)
 	    sync_worker_is_waiting(l) ? now_ns + ns : SYNC_WORKER_NEVER;
 }
 
-/* Record that something new has arrived. */
+/* Record that a new result or answer has arrived. */
 static inline void
 sync_worker_note_progress(struct sync_worker *l, uint64_t now_ns)
 {
@@ -450,8 +462,8 @@ sync_worker_find_missing(struct sync_worker *l, uint32_t i)
 
 /*
  * Tell whether the result of segment i of t is missing.  If the switch reports
- * that a result is no longer kept but the worker has it, the report only
- * answers an old request.
+ * that a result is no longer kept and the worker has this result, the report is
+ * the answer to an old request.
  */
 static inline bool
 sync_worker_lacks(const struct sync_worker *l, uint32_t i)
@@ -538,15 +550,16 @@ sync_worker_advance(struct sync_worker *l, uint64_t now_ns)
 	if (!sync_worker_fetches(l))
 		l->from = l->t;		/* keep `from` near t, because iteration
 					 * numbers wrap */
-	l->have[l->t & 1] = false;	/* the gradient of t - 1 stays */
+	l->have[l->t & 1] = false;	/* the caller still has the gradient of
+					 * t - 1 */
 	sync_worker_start_repair(l, now_ns);
 	sync_worker_note_progress(l, now_ns);
 }
 
 /*
  * Request the oldest missing results, because nothing has arrived for too long.
- * From the second time-out in a row on, request only one result, because such a
- * long wait means that the other members are late, and not that a packet was
+ * After the second time-out in a row, request only one result, because such a
+ * long wait means that the other members are late and not that a packet was
  * lost.
  */
 static inline void
@@ -644,8 +657,9 @@ sync_worker_count_result(struct sync_worker *l, uint32_t index, uint64_t now_ns)
 	if (l->asks_on && l->sent_ns[index] == 0)
 		sync_worker_queue_missing(l, 2); /* continue the requests */
 	/*
-	 * A whole vector gives only one sample, because more samples of one
-	 * vector would outweigh those of other vectors.
+	 * Use only one round trip time of a vector that arrives whole, because
+	 * otherwise the samples of one vector would outweigh those of other
+	 * vectors.
 	 */
 	if (l->sent_ns[index] != 0 && l->sampled_ns != now_ns &&
 	    (!l->in.whole || l->sampled_ns == 0)) {
@@ -657,7 +671,7 @@ sync_worker_count_result(struct sync_worker *l, uint32_t index, uint64_t now_ns)
 /*
  * Report the first result of a segment to the retransmission queue.  If this
  * worker has no gradient for the iteration, the other workers continue without
- * it, and the worker expects their results.
+ * this worker, so this worker expects all their results.
  */
 static inline void
 sync_worker_repair_result(
@@ -682,7 +696,9 @@ sync_worker_repair_duplicate(struct sync_worker *l, uint32_t index,
 		retransmit_want_probe(&l->retransmit, now_ns);
 }
 
-/* Return the verdict on a result that belongs to neither t nor t + 1. */
+/*
+ * Return what must be done with a result that belongs to neither t nor t + 1.
+ */
 static inline enum sync_worker_verdict
 sync_worker_check_other_iteration(struct sync_worker *l, uint32_t iteration)
 {
@@ -723,7 +739,7 @@ sync_worker_check_result(
 		l->most[way] = s->contributions;
 	if (s->contributions > l->h)
 		l->h = s->contributions;	/* more members have joined
-						 * since */
+						 * since the last Ack */
 	if (s->contributions < l->least[way])
 		l->least[way] = s->contributions;
 	if (seg_before(l->seen, s->iteration))
@@ -738,14 +754,15 @@ sync_worker_check_result(
 
 /*
  * Contribute to the previous iteration again, because the switch was restarted
- * and other workers lack the result of that iteration.  Then continue.
+ * and other workers lack the result of that iteration.  After that, continue
+ * with iteration t.
  */
 static inline void
 sync_worker_go_back(struct sync_worker *l, uint64_t now_ns)
 {
 	const uint32_t before = seg_step(l->t, -1);
 
-	/* results of iteration t that arrived before the restart are kept */
+	/* keep the results of iteration t that arrived before the restart */
 	if (l->redo || !l->have[before & 1])
 		return;
 	l->redo = true;
