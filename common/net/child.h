@@ -2,10 +2,11 @@
  * child.h - the training process that a tool runs as its child
  *
  * The standard input and output of the child are pipes that carry the gradient
- * stream.  No function here blocks: output waits in a buffer, and input is
- * returned message by message.  The child is the leader of its own process
- * group.  When the child ends, the other processes of its group are stopped
- * too.  These functions are for tools only: they print errors and may exit.
+ * stream.  No function here blocks: bytes for the child wait in a buffer, and
+ * the child's messages are returned one by one.  The child is the leader of its
+ * own process group.  When the child ends, the other processes of its group are
+ * stopped too.  These functions are for tools only: they print errors and may
+ * exit.
  */
 #ifndef INNET_NET_CHILD_H
 #define INNET_NET_CHILD_H
@@ -32,11 +33,12 @@
 #include "common/wire/stream.h"
 
 enum {
-	CHILD_UNREAD_MAX_BYTES = 64 << 20,	/* limit on the results that the
-						 * child has not read, in
-						 * bytes */
-	CHILD_QUOTE_BYTES = 61		/* size of the buffer for text of the
-					 * child that an error message quotes */
+	CHILD_UNREAD_MAX_BYTES = 64 << 20,	/* limit on the size, in bytes,
+						 * of the results that the child
+						 * has not read */
+	CHILD_QUOTE_BYTES = 61		/* size of the buffer for text that the
+					 * child wrote and that an error message
+					 * quotes */
 };
 
 struct child {
@@ -48,23 +50,24 @@ struct child {
 					 * closed */
 	struct stream_in in;
 	uint8_t *out;			/* owned; bytes that must still be
-					 * written */
+					 * written to the child */
 	size_t out_at, out_have, out_room;
-	int status;			/* status from wait(2), when pid is 0 */
-	bool cut;			/* the output of the child ended within
-					 * a message */
+	int status;			/* the child's status from wait(2),
+					 * valid if pid is 0 */
+	bool cut;			/* the output of the child ended in the
+					 * middle of a message */
 };
 
 /*
- * Start the command `argv` as the child, or exit with status 1.  `wait_mask`
- * becomes the signal mask of the child.
+ * Start the command `argv` as the child.  On failure exit with status 1.
+ * `wait_mask` becomes the signal mask of the child.
  */
 static inline void child_start(struct child *c, char *argv[],
     const sigset_t *wait_mask);
 
 /*
- * Queue a message for the child, and write as many bytes as possible without
- * waiting.
+ * Queue a message for the child, and write as many queued bytes as possible
+ * without waiting.
  */
 static inline void child_send(struct child *c, const struct stream_head *h,
     const void *body);
@@ -76,30 +79,34 @@ static inline void child_send(struct child *c, const struct stream_head *h,
 static inline void child_write(struct child *c);
 
 /*
- * Read the next message.  Returns 1, or 0 if none has arrived, or -1 at the end
- * of the output.  If the output is not a gradient stream, print an error
- * message and return -2.
+ * Read the next message.  Returns 1, or 0 if no whole message has arrived, or
+ * -1 at the end of the output.  If the output is not a gradient stream, print
+ * an error message and return -2.
  */
 static inline int child_next_message(struct child *c, struct stream_head *h,
     const uint8_t **body);
 
 /*
- * Return the kind of the next message without removing it.  Returns 0 if the
- * message has not arrived, or -1 if no further message will arrive.
+ * Return the kind of the next message, and leave the message in the buffer.
+ * Returns 0 if the message has not arrived, or -1 if no further message will
+ * arrive.
  */
 static inline int child_peek_kind(struct child *c);
 
-/* Print an error about the last message, with its offset in the stream. */
+/*
+ * Print an error about the last message, with the offset of this message in the
+ * stream.
+ */
 static inline void child_report_message(const struct child *c,
     const struct stream_head *h, const char *why);
 
 /*
- * Handle the end of the child's output.  If the output ended within a message,
- * print an error once and return true.
+ * Handle the end of the child's output.  If the output ended in the middle of a
+ * message, print an error once and return true.
  */
 static inline bool child_report_truncation(struct child *c);
 
-/* Has the child exited, even if other processes still hold its pipe? */
+/* Has the child exited?  Other processes may still have its pipe open. */
 static inline bool child_has_exited(struct child *c);
 
 /* Return the number of bytes of results that the child has not read. */
@@ -114,10 +121,10 @@ static inline bool child_is_too_slow(const struct child *c);
 /*
  * Stop the child.  First close its input and continue to read its output.  If
  * the child is still running after patience_ns, send SIGTERM to its process
- * group, and after another patience_ns send SIGKILL.  At last stop the other
+ * group, and after another patience_ns send SIGKILL.  Finally stop the other
  * processes of the group.  Returns 0, or prints a message and returns 1 if the
- * child failed.  If `asked` is set, somebody requested the end, so any exit
- * status is accepted.
+ * child failed.  If `asked` is true, the user requested the end, so any exit
+ * status of the child is accepted.
  */
 static inline int child_stop(struct child *c, uint64_t patience_ns, bool asked);
 
@@ -180,8 +187,8 @@ child_start(struct child *c, char *argv[], const sigset_t *wait_mask)
 	if (pipe2(report, O_CLOEXEC) == -1)
 		err(1, "pipe");
 	/*
-	 * Become the parent of the child's orphans, so that we can wait for
-	 * them.
+	 * Become the parent of processes that the child leaves behind, so that
+	 * we can wait for these processes.
 	 */
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	c->pid = fork();
@@ -222,7 +229,7 @@ child_write(struct child *c)
 		if (n >= 0) {
 			c->out_at += (size_t)n;
 		} else if (errno == EPIPE) {
-			close(c->to);	/* the child closed its input */
+			close(c->to);	/* the child has closed its input */
 			c->to = -1;
 		} else if (errno != EINTR) {
 			return;		/* the pipe is full */
@@ -258,7 +265,8 @@ child_send(struct child *c, const struct stream_head *h, const void *body)
 }
 
 /*
- * If the child wrote text instead of a message, print the text and return true.
+ * If the child has written text instead of a message, print the text and return
+ * true.
  */
 static inline bool
 child_report_text(const struct child *c)
@@ -367,7 +375,10 @@ child_is_too_slow(const struct child *c)
 	return child_unread_bytes(c) >= CHILD_UNREAD_MAX_BYTES;
 }
 
-/* Wait for the child until the deadline.  Returns true when it has exited. */
+/*
+ * Wait until the child has exited, but not longer than until the deadline.
+ * Returns whether the child has exited.
+ */
 static inline bool
 child_wait_until(struct child *c, uint64_t deadline_ns)
 {
@@ -376,8 +387,8 @@ child_wait_until(struct child *c, uint64_t deadline_ns)
 
 	for (;;) {
 		/*
-		 * Discard the output of the child, so that the child can
-		 * finish.
+		 * Read and discard the output of the child, so that the child
+		 * can finish.
 		 */
 		for (int k = 0; k < 64 && c->from != -1 &&
 		    read(c->from, rest, sizeof(rest)) > 0; k++)
@@ -403,8 +414,9 @@ child_group_has_exited(const struct child *c)
 }
 
 /*
- * If the child left processes in its group, print a warning and stop them with
- * SIGTERM.  After patience_ns stop the remaining processes with SIGKILL.
+ * If other processes of the child's group are still running, print a warning
+ * and stop them with SIGTERM.  After patience_ns stop the remaining processes
+ * with SIGKILL.
  */
 static inline void
 child_stop_group(const struct child *c, uint64_t patience_ns)

@@ -4,13 +4,13 @@
  * After its sockets and files are open, a tool needs few privileges.  It
  * becomes another user (--user), gives up the right to gain privileges, and
  * asks the kernel (Landlock, Linux 5.13 or later) to restrict it to the folders
- * of the files that it must write.  After this it can open no other files and
- * execute no programs.  The only exception is that it can read, but not write,
- * files in the folders of its keys.  If the kernel has no Landlock, there is no
- * such restriction.  A tool that still needs capabilities names them in struct
- * sandbox; with --user it keeps only these.  Seccomp filters are set by the
- * unit that starts a service (innet-security(7)).  Tools that start commands
- * cannot use this file.
+ * of the files that it must write.  After this, the tool cannot open other
+ * files or execute programs.  There is one exception: it can read, but not
+ * write, files in the folders of its keys.  If the kernel has no Landlock,
+ * there is no such restriction.  A tool that still needs capabilities lists
+ * them in struct sandbox; if --user is given, it keeps only these.  The systemd
+ * unit that starts a service sets seccomp filters (innet-security(7)).  Tools
+ * that start commands cannot use this file.
  *
  * These functions are for tools only: on failure they print an error and exit
  * with status 1.
@@ -67,11 +67,13 @@ struct sandbox {
 					 * if the user changes; 0: keep none */
 	const char *path[SANDBOX_PATHS];	/* paths of files that are
 						 * written later */
-	bool reads[SANDBOX_PATHS];	/* the file is only read later */
+	bool reads[SANDBOX_PATHS];	/* the file at this index of `path` is
+					 * only read later */
 	size_t paths;
-	const char *system[SANDBOX_PATHS];	/* devices, or folders of kernel
-						 * file systems, that are read
-						 * or written later */
+	const char *system[SANDBOX_PATHS];	/* paths of devices, or of
+						 * folders in kernel file
+						 * systems, that are read or
+						 * written later */
 	size_t systems;
 };
 
@@ -82,8 +84,9 @@ static inline void sandbox_add_file(struct sandbox *s, const char *path);
 static inline void sandbox_add_input(struct sandbox *s, const char *path);
 
 /*
- * Allow the tool to read and write later: a device, or the files in a folder of
- * a kernel file system.  A path that does not exist is ignored.
+ * Allow the tool to read and write the device at path later or, if path is a
+ * folder of a kernel file system, the files in this folder.  A path that does
+ * not exist is ignored.
  */
 static inline void sandbox_add_system(struct sandbox *s, const char *path);
 
@@ -127,9 +130,9 @@ static inline void
 sandbox_keep_capabilities(uint64_t keep)
 {
 	for (int k = 0; k < SANDBOX_CAPABILITIES; k++) {
-		if ((keep >> k & 1) == 0)	/* this fails for capabilities
-						 * that the kernel does not
-						 * know */
+		if ((keep >> k & 1) == 0)	/* this call fails for
+						 * capabilities that the kernel
+						 * does not know */
 			(void)prctl(PR_CAPBSET_DROP, k, 0, 0, 0);
 	}
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
@@ -178,11 +181,11 @@ sandbox_change_user(const char *name)
 }
 
 /*
- * Add a rule for the folder of `path`.  Symbolic links are followed, as they
- * will be when the file is opened later.  If `reads` is set, the program may
- * only read files in the folder; otherwise it may also create, write and remove
- * them.  `known` is the set of access rights that the kernel knows.  Returns
- * false with errno on failure.
+ * Add a rule for the folder of `path`.  Follow symbolic links, because they
+ * will also be followed when the file is opened later.  If `reads` is true, the
+ * program may only read files in the folder; otherwise it may also create,
+ * write and remove files there.  `known` is the set of access rights that the
+ * kernel knows.  Returns false with errno on failure.
  */
 static inline bool
 sandbox_allow_folder(int rules, const char *path, bool reads, uint64_t known)
@@ -199,7 +202,8 @@ sandbox_allow_folder(int rules, const char *path, bool reads, uint64_t known)
 	slash = strrchr(path, '/');
 
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) &&
-	    !S_ISSOCK(st.st_mode)) {	/* a pipe, or a file in /dev */
+	    !S_ISSOCK(st.st_mode)) {	/* `path` is a pipe, or a file in
+					 * /dev */
 		snprintf(folder, sizeof(folder), "%s", path);
 		at.allowed_access = SANDBOX_FILE & known;
 	} else if (slash == NULL) {
@@ -237,7 +241,10 @@ sandbox_allow_system(int rules, const char *path, uint64_t known)
 	return ok;
 }
 
-/* Allow the leak check of a sanitizer to read /proc. */
+/*
+ * If the program was built with a sanitizer, allow the sanitizer's leak check
+ * to read /proc.
+ */
 static inline bool
 sandbox_allow_leak_check(int rules)
 {

@@ -1,11 +1,11 @@
 /*
  * serve-group.h - send a result once for all hosts of the switch's subnet
  *
- * With a multicast group, the socket of the switch's own address sends a result
- * once to this group, through the interface that has the address.  The hosts in
- * the subnet of this interface receive it there; every other host needs its own
- * copy.  This is a separate file because it needs the list of interfaces, which
- * no other socket of the switch needs.
+ * If there is a multicast group, the switch sends a result once to this group,
+ * through the interface that has the switch's own address.  The hosts in the
+ * subnet of this interface receive this packet.  Every other host gets its own
+ * copy.  This file reads the list of interfaces, which no other socket of the
+ * switch needs.
  */
 #ifndef INNET_NET_SERVE_GROUP_H
 #define INNET_NET_SERVE_GROUP_H
@@ -23,9 +23,9 @@
 #include "common/wire/networks.h"
 
 /*
- * Let the switch send to `group` through the interface that has the address of
- * its own socket.  If the group has no address family, do nothing.  Exits with
- * status 1 if the interface cannot send to the group.
+ * Prepare the switch to send to `group` through the interface that has the
+ * address of the switch's own socket.  If the group has no address family, do
+ * nothing.  Exits with status 1 if the interface cannot send to the group.
  */
 static inline void serve_open_group(struct serve *s, const union addr *group);
 
@@ -79,9 +79,9 @@ serve_send_multicast(void *ctx, uint32_t port, const union addr *group,
 }
 
 /*
- * Find the interface with the address `own`; the loopback has all addresses of
- * its subnet.  Returns its flags, or 0 if there is none.  Sets *index, and *net
- * to the subnet.
+ * Find the interface with the address `own`; the loopback interface has all
+ * addresses of its subnet.  Returns the flags of the interface, or 0 if there
+ * is no such interface.  Sets *index to its number and *net to its subnet.
  */
 static inline unsigned
 serve_find_interface(const union addr *own, unsigned *index,
@@ -115,7 +115,10 @@ serve_find_interface(const union addr *own, unsigned *index,
 	return flags;
 }
 
-/* Does the socket fd send multicast through interface number `index` now? */
+/*
+ * Does the socket fd send multicast packets through interface number `index`
+ * now?
+ */
 static inline bool
 serve_set_interface(int fd, bool v6, unsigned index)
 {
@@ -126,7 +129,7 @@ serve_set_interface(int fd, bool v6, unsigned index)
 	    sizeof(four))) == 0;
 }
 
-/* Does the kernel know a way to `group` through interface number `index`? */
+/* Does the kernel have a route to `group` through interface number `index`? */
 static inline bool
 serve_reaches_group(const union addr *group, unsigned index)
 {

@@ -1,22 +1,23 @@
 /*
- * serve-sockets.h - the sockets of a plane that serves on UDP, and how
- * datagrams are sent through them
+ * serve-sockets.h - the sockets of a data plane that serves on UDP, and how
+ * datagrams are sent through these sockets
  *
  * One socket is bound to the switch's own address.  Each further socket of the
  * program (`socket` in struct packet) is opened when a packet must be sent
- * through it, and closed when the program no longer needs it.  The counters of
- * closed sockets are kept.
+ * through this socket, and closed when the program no longer needs the socket.
+ * The counters of closed sockets are kept.
  *
  * If the kernel has no room for a datagram, the datagram may have to wait.  A
  * datagram that does not pass through the queue of a port waits for up to one
- * second.  A datagram that left a port according to the schedule of its link
- * does not wait: it is lost, as on a full link.
+ * second.  A datagram that has left a port according to the schedule of the
+ * port's link does not wait.  It is lost, as on a full link.
  *
- * Departed datagrams are sent in runs, because another system call takes more
- * time than another packet in the same call.  A run waits for more datagrams
- * until it is SERVE_GATHER_NS old, until all packets received together are
- * processed, or until something else must be sent.  If departures are captured
- * or impaired, a run contains only datagrams that left at the same time.
+ * Departed datagrams, which have left the queue of a port, are sent in runs,
+ * because one more system call takes more time than one more packet in the same
+ * call.  A run waits for more datagrams until it is SERVE_GATHER_NS old, until
+ * all packets received together are processed, or until something else must be
+ * sent.  If departures are captured or impaired, a run contains only datagrams
+ * that left at the same time.
  */
 #ifndef INNET_NET_SERVE_SOCKETS_H
 #define INNET_NET_SERVE_SOCKETS_H
@@ -44,16 +45,17 @@
 enum {
 	SERVE_SOCKETS_MAX = 1024,	/* maximum number of sockets, not
 					 * counting the switch's own socket */
-	SERVE_SOCKET_NUMBERS = 65537,	/* each number of a socket is less than
-					 * this */
+	SERVE_SOCKET_NUMBERS = 65537,	/* numbers of sockets are less than this
+					 * value */
 	SERVE_SOURCE_FDS = 256,		/* maximum number of descriptors of a
 					 * serve_source */
 	SERVE_SPARE_FDS = 16		/* number of descriptors that are kept
-					 * for captures and reports */
+					 * free for captures and reports */
 };
 
 /*
- * A source of packets other than sockets, such as the interfaces of inpath.h.
+ * A source of packets that are not received through sockets of this file, such
+ * as the network interfaces of a switch in the path.
  */
 struct serve_source {
 	void *ctx;
@@ -71,27 +73,33 @@ struct serve_source {
 struct serve_conf {
 	const char *tool;		/* name of the tool, for the summary */
 	union addr listen;
-	uint64_t duration_ns;		/* how long to serve; TIMER_NEVER: until
-					 * a signal arrives */
+	uint64_t duration_ns;		/* how long the tool serves;
+					 * TIMER_NEVER: until a signal
+					 * arrives */
 	uint64_t propagation_ns;	/* propagation delay of every port's
 					 * link */
 	struct impair impair;		/* impairment of packets that leave */
 	const char *port_file;		/* file to which the port number is
 					 * written; NULL: none */
-	const char *save;		/* a file that the tool writes later */
+	const char *save;		/* path of a file that the tool writes
+					 * later, or NULL */
 	struct pcapio_out *ingress, *egress;	/* the captures, or NULL */
 	struct rotate rotate;		/* rotation of the captures */
 	/*
-	 * Flags that signals set: end the loop, print the summary, reopen the
-	 * files.
+	 * Flags that signal handlers set.  They request, in this order, the end
+	 * of the loop, the summary, and that the files are opened again.
 	 */
 	volatile sig_atomic_t *stop, *show_flag, *reopen_flag;
 	const sigset_t *wait_mask;	/* signal mask while the loop waits */
-	bool one_link;			/* all hosts share one link, so a sender
-					 * must wait for room */
+	bool one_link;			/* all hosts share one link, so the
+					 * switch must wait for room on this
+					 * link */
 	bool no_offload;		/* do not use UDP_SEGMENT and UDP_GRO */
 	bool verbose, progress;
-	/* Called once a second, and at the end with `last` set; or NULL. */
+	/*
+	 * A function that is called once a second, and at the end with `last`
+	 * set; or NULL.
+	 */
 	int (*tick)(void *ctx, uint64_t now_ns, bool last);
 	void *tick_ctx;
 	void (*show)(void *ctx);
@@ -103,7 +111,8 @@ struct serve_conf {
 
 struct serve_socket {
 	struct udpio u;
-	struct udp_transmit out;	/* transmitter that sends through u */
+	struct udp_transmit out;	/* transmitter that sends through the
+					 * socket u */
 	uint32_t number;		/* number of the socket, as in struct
 					 * packet */
 };
@@ -120,12 +129,13 @@ struct serve {
 	struct clock clock;
 	struct serve_socket own;	/* socket of the switch's own address */
 	struct serve_socket **socket;	/* owned; the other sockets */
-	struct serve_socket **by_number;	/* owned; the sockets of
-						 * `socket` by number, or
+	struct serve_socket **by_number;	/* owned; by number: pointer to
+						 * an entry of `socket`, or
 						 * NULL */
 	uint32_t sockets;
-	int epoll_fd;			/* readable if a socket of `socket` has
-					 * packets or errors */
+	int epoll_fd;			/* epoll descriptor, which is readable
+					 * if a socket of `socket` has packets
+					 * or errors */
 	struct pollfd *poll;		/* owned; first the entry of `own`, then
 					 * that of the only other socket or of
 					 * epoll_fd, then those of `source` */
@@ -133,8 +143,9 @@ struct serve {
 					 * were ready after the last wait */
 	uint64_t signals_ns;		/* time when signals were last
 					 * delivered */
-	uint64_t second_ns, warned_ns;	/* time of the last tick; time of the
-					 * last warning */
+	uint64_t second_ns, warned_ns;	/* time when the work of each second was
+					 * last done; time of the last
+					 * warning */
 	uint64_t unreachable;		/* value of own.u.unreachable at the
 					 * last check for warnings */
 	uint64_t stall_checked_ns, stall_ns;	/* used by serve_note_stall() */
@@ -143,14 +154,14 @@ struct serve {
 	const struct serve_source *source;	/* source of packets, or NULL */
 	bool broken;			/* the loop must end; an error was
 					 * printed */
-	bool gave_up;			/* in this batch, sends no longer wait
-					 * for room */
-	int taken;			/* number of packets received since the
-					 * clock was read */
+	bool gave_up;			/* while this batch is processed, sends
+					 * no longer wait for room */
+	int taken;			/* number of packets that were received
+					 * since the clock was last read */
 	int rc;				/* exit status so far */
 	/*
-	 * The waiting run: datagrams that have left a port but have not been
-	 * sent.
+	 * The run that waits: datagrams that have left a port but have not been
+	 * sent yet.
 	 */
 	struct iovec departed[UDPIO_RUN_MAX];
 	int departed_count;		/* number of entries of `departed` in
@@ -159,33 +170,36 @@ struct serve {
 	struct slot_to departed_to;
 	uint64_t departed_ns;		/* departure time of the first datagram
 					 * of the run */
-	uint64_t advance_ns;		/* time of the packets that leave now;
-					 * 0: read the clock at the first
-					 * departure */
-	bool may_gather;		/* a run may wait for more datagrams */
-	bool has_group;			/* results may leave once for the subnet
-					 * (serve-group.h) */
-	struct networks_one subnet;	/* subnet of `own`, with a group */
-	uint64_t shared;		/* results that left once for several
-					 * hosts */
+	uint64_t advance_ns;		/* departure time of the packets that
+					 * leave now; 0: read the clock when the
+					 * first of them leaves */
+	bool may_gather;		/* a run may wait until it has more
+					 * datagrams */
+	bool has_group;			/* a result may be sent once for the
+					 * whole subnet (serve-group.h) */
+	struct networks_one subnet;	/* if has_group is set: subnet of the
+					 * switch's own address */
+	uint64_t shared;		/* number of results that were sent once
+					 * for several hosts */
 	/*
-	 * Owned.  A slot whose datagram joins the waiting run gets one of these
-	 * buffers in exchange for its own buffer.
+	 * Owned.  If the datagram of a slot is added to the run that waits, the
+	 * slot gets one of these buffers in exchange for its own buffer.
 	 */
 	uint8_t *spare[UDPIO_RUN_MAX];
 	uint32_t spare_room[UDPIO_RUN_MAX];
 };
 
 enum {
-	SERVE_WAIT_MS = 1000,		/* longest wait for room in one batch */
+	SERVE_WAIT_MS = 1000,		/* longest time that one batch waits for
+					 * room */
 	SERVE_GATHER_NS = 30000		/* longest time that a run waits for
 					 * more datagrams */
 };
 
 /*
  * Return the socket with number `socket`.  If it is not open, open it at the
- * address from which the kernel reaches `to`.  Returns NULL on failure; the
- * caller must then count its datagrams as failed.
+ * address from which the kernel reaches `to`.  Returns NULL on failure.  In
+ * that case the caller must count the datagrams for this socket as failed.
  */
 static inline struct serve_socket *serve_find_socket(struct serve *s,
     uint32_t socket, const union addr *to);
@@ -194,8 +208,8 @@ static inline struct serve_socket *serve_find_socket(struct serve *s,
 static inline void serve_close_socket(struct serve *s, uint32_t k);
 
 /*
- * Implement plane_driver.send_run.  Datagrams for which the kernel has no room
- * in time are counted as failed.
+ * Implement plane_driver.send_run.  If the kernel has no room for a datagram in
+ * time, the datagram is counted as failed.
  */
 static inline void serve_send_run(void *ctx, uint32_t socket,
     const union addr *from, const union addr *to, const struct post *p,
@@ -212,7 +226,7 @@ static inline void serve_flush_departed(void *ctx);
 
 /*
  * Implement plane_driver.clock_ns.  Packets that leave together get the same
- * time.
+ * departure time.
  */
 static inline uint64_t serve_clock_ns(void *ctx);
 
@@ -247,7 +261,7 @@ serve_close_socket(struct serve *s, uint32_t k)
 }
 
 /*
- * Return the size that the buffers of socket `number` should have, in bytes.
+ * Return the size, in bytes, that the buffers of socket `number` should have.
  */
 static inline uint64_t
 serve_buffer_bytes(const struct serve *s, uint32_t number)
@@ -260,8 +274,8 @@ serve_buffer_bytes(const struct serve *s, uint32_t number)
 }
 
 /*
- * Open w, the socket with number `number`, and wait for its packets from now
- * on.  Returns false with errno on failure.
+ * Open w, the socket with number `number`, and add it to the sockets whose
+ * packets the loop waits for.  Returns false with errno on failure.
  */
 static inline bool
 serve_open_socket(struct serve *s, struct serve_socket *w, uint32_t number,
@@ -315,8 +329,9 @@ serve_find_socket(struct serve *s, uint32_t socket, const union addr *to)
  * Wait until u has room to send.  Returns false if there is no room in time.
  * `tries` is the number of earlier waits for the same datagram.  If the queue
  * of the link may be full although the buffer of the socket is not, first sleep
- * for a millisecond.  If a batch has waited SERVE_WAIT_MS without success, it
- * does not wait again, because one blocked socket must not stop all others.
+ * for a millisecond.  If a batch has waited for SERVE_WAIT_MS without success,
+ * it does not wait again, because one blocked socket must not stop all other
+ * sockets.
  */
 static inline bool
 serve_wait_for_room(struct serve *s, const struct udpio *u, int tries)
@@ -354,8 +369,8 @@ serve_send_run(void *ctx, uint32_t socket, const union addr *from,
 		if (done == p->count)
 			break;
 		if (errno != EAGAIN)
-			return;		/* the failure was counted in the
-					 * socket */
+			return;		/* the socket has already counted the
+					 * failure */
 		tries = n > 0 ? 0 : tries;
 		if (!serve_wait_for_room(s, &w->u, tries++)) {
 			w->u.send_failed += p->count - done;
@@ -395,9 +410,9 @@ serve_send_departed(struct serve *s)
 }
 
 /*
- * Keep the bytes of a slot until its datagram, which is number i of the run, is
- * sent.  The slot may be filled again earlier, so it gets another buffer.
- * Returns false if there is no memory.
+ * Keep the bytes of a slot until the slot's datagram, which is number i of the
+ * run, is sent.  The slot may be filled again before that, so it gets another
+ * buffer.  Returns false if there is no memory.
  */
 static inline bool
 serve_keep_bytes(struct serve *s, int i, struct slot *slot)
@@ -419,7 +434,7 @@ serve_keep_bytes(struct serve *s, int i, struct slot *slot)
 
 /*
  * Implement plane_driver.send_slot.  The bytes of the slot are kept until the
- * run is sent.
+ * run that contains its datagram is sent.
  */
 static inline void
 serve_send_slot(
@@ -432,7 +447,7 @@ serve_send_slot(
 	if (slot->changed)
 		port_update_header(slot);
 	if (s->departed_count == UDPIO_RUN_MAX || /* one call cannot send more
-						   * datagrams */
+						   * datagrams than this */
 	    s->departed_bytes + slot->have > UDPIO_RUN_BYTES_V6 ||
 	    (!s->may_gather && s->departed_ns != when_ns) ||
 	    (s->departed_count > 0 &&

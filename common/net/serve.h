@@ -1,12 +1,13 @@
 /*
- * serve.h - the loop of a live switch, which connects a plane to UDP sockets
+ * serve.h - the loop of a live switch, which connects a data plane to UDP
+ * sockets
  *
  * The loop receives packets and passes them to the plane; packets leave through
  * serve-sockets.h.  Once a second it flushes captures and prints warnings and
  * progress.  Time is monotonic (struct clock).  If a packet is processed after
- * a departure, its arrival time in the plane and in the capture is not earlier
- * than the time of this departure.  So captures show the events exactly in the
- * order in which the plane handled them.
+ * another packet has departed, its arrival time in the plane and in the capture
+ * is not earlier than the time of that departure.  So captures show the events
+ * exactly in the order in which the plane handled them.
  *
  * These functions are for tools only: they print errors, and exit with status 1
  * if the socket cannot be opened.
@@ -31,12 +32,12 @@
 #include "common/switch/report.h"
 
 enum {
-	SERVE_BATCHES = 16,		/* maximum number of batches received
-					 * before other work is done */
+	SERVE_BATCHES = 16,		/* maximum number of batches that are
+					 * received before other work is done */
 	SERVE_CLOCK_EVERY = 32,		/* number of packets between two
 					 * readings of the clock */
-	SERVE_STALL_NS = 100000000	/* time without receiving that counts as
-					 * a stall */
+	SERVE_STALL_NS = 100000000	/* if nothing is received for this time,
+					 * the time counts as a stall */
 };
 
 /*
@@ -55,9 +56,9 @@ static inline void serve_open(struct serve *s, const struct serve_conf *cf,
 static inline int serve_run(struct serve *s, struct plane *pl);
 
 /*
- * Raise the soft limit on descriptors to the hard limit, and return how many
- * sockets of the program can be open at the same time, which is at least 1.
- * Call this function after serve_open().
+ * Raise the soft limit on descriptors to the hard limit.  Return the number of
+ * sockets of the program that can be open at the same time, which is at least
+ * 1.  Call this function after serve_open().
  */
 static inline uint32_t serve_raise_socket_limit(const struct serve *s);
 
@@ -69,18 +70,21 @@ static inline void serve_put_report(const struct serve *s, struct counters *c);
 
 /*
  * Add the counters of problems to the summary, which is a line for people.
- * Counters that are 0 are omitted.
+ * Omit counters that are 0.
  */
 static inline void serve_put_summary(const struct serve *s, struct counters *c);
 
-/* Run everything that is due by now_ns, then set the time to now_ns. */
+/*
+ * Run everything that is due by now_ns, then set the time of the plane to
+ * now_ns.
+ */
 static inline void serve_advance(struct serve *s, uint64_t now_ns);
 
 /*
- * Set the time to at_ns, which is when a packet arrived, or to the time of the
- * last event if this is later.  Every SERVE_CLOCK_EVERY packets the clock is
- * read, so that packets that are due leave while the rest of the batch is
- * processed.
+ * Set the time of the plane to at_ns, the time at which a packet arrived, or to
+ * the time of the last event if that time is later.  Read the clock after every
+ * SERVE_CLOCK_EVERY packets, so that packets that are due leave while the rest
+ * of the batch is processed.
  */
 static inline void serve_advance_to_packet(struct serve *s, uint64_t at_ns);
 
@@ -145,9 +149,9 @@ serve_put_report(const struct serve *s, struct counters *c)
 }
 
 /*
- * Warn once about dropped packets.  Warn at most once a second about an
- * unreachable host on which the program depends, or about a problem that the
- * program reports.
+ * Print one warning about dropped packets.  At most once a second, print a
+ * warning if the program needs a host that is unreachable, or if the program
+ * reports a problem.
  */
 static inline void
 serve_warn_problems(struct serve *s, uint64_t now_ns)
@@ -194,10 +198,11 @@ serve_show_progress(const struct serve *s)
 }
 
 /*
- * Set the time to now_ns and send the packets that leave by then.  `read_ns` is
- * the time of the clock if the caller has just read it.  If `read_ns` is 0, the
- * clock is read at the first departure.  Its time is later than now_ns, so more
- * packets may be due, and the plane is advanced a second time.
+ * Set the time of the plane to now_ns and send the packets that leave by then.
+ * `read_ns` is the time of the clock if the caller has just read the clock.  If
+ * `read_ns` is 0, this function reads the clock at the first departure.  That
+ * time is later than now_ns, so more packets may be due, and the function
+ * advances the plane a second time.
  */
 static inline void
 serve_advance_at(struct serve *s, uint64_t now_ns, uint64_t read_ns)
@@ -216,9 +221,9 @@ serve_advance(struct serve *s, uint64_t now_ns)
 }
 
 /*
- * Check the time from from_ns to now_ns, in which no packet was processed.  If
- * it was long, record a stall and tell the program, which must not conclude
- * that its peers were silent.
+ * Check the time from from_ns to now_ns, during which no packet was processed.
+ * If this time is long, record a stall and tell the program, which must not
+ * conclude that its peers have sent nothing.
  */
 static inline void
 serve_note_stall(struct serve *s, uint64_t from_ns, uint64_t now_ns)
@@ -265,7 +270,7 @@ serve_advance_to_packet(struct serve *s, uint64_t at_ns)
 	serve_advance(s, at_ns > s->pl->now_ns ? at_ns : s->pl->now_ns);
 }
 
-/* Process a datagram that arrived at socket w at time at_ns. */
+/* Process a datagram that arrived through socket w at time at_ns. */
 static inline void
 serve_receive_datagram(struct serve *s, struct serve_socket *w,
     const struct udpio_packet *d, uint64_t at_ns)
@@ -319,7 +324,7 @@ serve_receive(struct serve *s, struct serve_socket *w)
 
 /*
  * Send the backlog of the program, one run at a time, as long as the socket has
- * room.  This never waits for room, so other packets are not delayed.
+ * room.  This function never waits for room, so other packets are not delayed.
  */
 static inline void
 serve_send_backlog(struct serve *s)
@@ -334,9 +339,7 @@ serve_send_backlog(struct serve *s)
 		plane_flush(s->pl);
 }
 
-/*
- * Can packets be held in the transmitters?  All sockets have the same settings.
- */
+/* Can the transmitters hold packets?  All sockets have the same settings. */
 static inline bool
 serve_holds_packets(const struct serve *s)
 {
@@ -391,7 +394,8 @@ serve_sleep(struct serve *s, uint64_t end_ns)
 	    &s->signals_ns);
 	if (n == 0)
 		s->poll[0].revents = s->poll[1].revents = 0;
-	else if (n == -1)		/* a signal hid the packets */
+	else if (n == -1)		/* a signal interrupted the wait, so
+					 * packets may have arrived */
 		s->poll[0].revents = s->poll[1].revents = POLLIN;
 	else if ((s->poll[0].revents & POLLERR) != 0)
 		udpio_read_errors(&s->own.u);
@@ -399,7 +403,8 @@ serve_sleep(struct serve *s, uint64_t end_ns)
 
 /*
  * Receive from the sockets other than `own` that had packets or errors when
- * serve_sleep() returned.  If there is only one, epoll_wait() is not needed.
+ * serve_sleep() returned.  If there is only one such socket, epoll_wait() is
+ * not needed.
  */
 static inline void
 serve_receive_ready(struct serve *s)
@@ -479,7 +484,8 @@ static inline uint32_t
 serve_raise_socket_limit(const struct serve *s)
 {
 	struct rlimit r;
-	const int next = dup(s->own.u.fd);	/* the lowest that is free */
+	const int next = dup(s->own.u.fd);	/* the lowest descriptor that is
+						 * free */
 	const rlim_t used = (rlim_t)(next == -1 ? 0 : next) + SERVE_SPARE_FDS;
 
 	if (next != -1)
@@ -487,8 +493,8 @@ serve_raise_socket_limit(const struct serve *s)
 	if (next == -1 || getrlimit(RLIMIT_NOFILE, &r) == -1)
 		return 1;
 	r.rlim_cur = r.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &r);	/* if this fails, the limit is as it
-					 * was */
+	setrlimit(RLIMIT_NOFILE, &r);	/* if this call fails, the limit does
+					 * not change */
 	if (getrlimit(RLIMIT_NOFILE, &r) == -1 || r.rlim_cur <= used + 1)
 		return 1;
 	return r.rlim_cur - used > SERVE_SOCKETS_MAX

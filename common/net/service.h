@@ -3,7 +3,7 @@
  *
  * This file opens and closes captures; it creates, runs and frees the plane;
  * and it writes the report and the summary.  The summary is printed at the end
- * and whenever a signal requests it.
+ * and whenever a signal requests the summary.
  */
 #ifndef INNET_NET_SERVICE_H
 #define INNET_NET_SERVICE_H
@@ -32,13 +32,15 @@ struct service {
 	struct plane plane;
 	struct pcapio_out in, out;
 	struct key_change key, commands; /* keys of --key and --command-key */
-	/* A function that adds counters of the driver to a report; or NULL. */
+	/*
+	 * A function that adds the counters of the driver to a report, or NULL.
+	 */
 	void (*put_extra)(const void *ctx, struct counters *c);
 	const void *extra_ctx;
 };
 
 /*
- * Serve on sockets until the end, with the options o and the settings conf.
+ * Serve on UDP sockets until the end, with the options o and the settings conf.
  * Returns the exit status.
  */
 static inline int service_run(struct service *v, struct plane_options *o,
@@ -53,15 +55,15 @@ static inline void service_init(struct service *v, struct plane_options *o,
     const struct serve_conf *conf);
 
 /*
- * After serving, print the summary, close the captures, write the report and
- * free the plane.  Returns the exit status.
+ * Finish the work after the serve loop: print the summary, close the captures,
+ * write the report and free the plane.  Returns the exit status.
  */
 static inline int service_finish(struct service *v, int rc);
 
 /*
- * Write `text` to the file at path; on failure the file does not change.  The
- * path "-" stands for standard output.  If `last` is set, the function may wait
- * for the reader of a pipe.  Returns the exit status.
+ * Write `text` to the file at path.  On failure the file does not change.  The
+ * path "-" means standard output.  If path is a pipe and `last` is true, the
+ * function may wait for a reader.  Returns the exit status.
  */
 static inline int service_write_file(const char *path, const char *text,
     bool last);
@@ -106,8 +108,8 @@ service_make_report(const struct service *v, enum counters_form form)
 }
 
 /*
- * Print the summary.  With --json it is JSON on the stream for --json;
- * otherwise it is a line for people on standard error.
+ * Print the summary.  If --json was given, print JSON to the stream for --json;
+ * otherwise print a line for people to standard error.
  */
 static inline void
 service_show_summary(void *ctx)
@@ -139,8 +141,8 @@ service_write_report(const struct service *v, bool last)
 }
 
 /*
- * Handle SIGHUP: read the keys again, reopen the captures, which may have been
- * moved, and write the report.
+ * Handle SIGHUP: read the keys again, open the captures again (their files may
+ * have been moved), and write the report.
  */
 static inline void
 service_reopen_files(void *ctx, uint64_t now_ns)
@@ -157,8 +159,8 @@ service_reopen_files(void *ctx, uint64_t now_ns)
 }
 
 /*
- * Start to use new keys and forget old keys when it is time to do so.  This
- * function is called once a second.
+ * Start to use new keys and forget old keys when it is time to do so.  Call
+ * this function once a second.
  */
 static inline void
 service_tick_keys(void *ctx, uint64_t now_ns)
@@ -243,7 +245,10 @@ service_init(struct service *v, struct plane_options *o,
 static inline int
 service_finish(struct service *v, int rc)
 {
-	/* The reason for a failure must come last, so no summary follows it. */
+	/*
+	 * After a failure, the reason must be the last line, so do not print a
+	 * summary.
+	 */
 	if (v->o->json || (!v->o->quiet && rc == 0))
 		service_show_summary(v);
 	rc |= service_close_captures(v);
@@ -255,8 +260,8 @@ service_finish(struct service *v, int rc)
 }
 
 /*
- * Give up privileges that are not needed any more when all files and sockets
- * are open.  `s` contains the paths that only the driver needs.
+ * Give up the privileges that are no longer needed, because all files and
+ * sockets are open.  `s` contains the paths that only the driver needs.
  */
 static inline void
 service_enter_sandbox(const struct service *v, struct sandbox s)

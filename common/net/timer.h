@@ -5,13 +5,13 @@
  * kernel, the timestamps of packets are wall-clock times (CLOCK_REALTIME, in ns
  * since the epoch).  Waits are measured in monotonic time.
  *
- * A live plane uses struct clock: it starts at the wall-clock time and then
- * follows the monotonic clock, so that it neither stops nor jumps when the wall
+ * A live data plane uses a struct clock, which starts at the wall-clock time
+ * and then follows the monotonic clock.  So it does not jump when the wall
  * clock is set.  The kernel uses the wall clock for the timestamps of received
- * packets.  To convert such a timestamp, clock_arrival_ns() subtracts its age
- * from the current time.  The age is the same on both clocks unless the wall
- * clock was set after the packet arrived.  The result is never before the last
- * event and never after the current time.
+ * packets.  To convert such a timestamp, clock_arrival_ns() subtracts the age
+ * of the packet from the current time.  The age is the same on both clocks
+ * unless the wall clock was set after the packet arrived.  The converted time
+ * is never before the last event and never after the current time.
  *
  * A sleeping process wakes up 30 to 130 us late.  A loop that must act exactly
  * at a deadline sleeps for pace_sleep_ns() and then polls until the deadline.
@@ -82,7 +82,7 @@ timer_after(uint64_t now_ns, uint64_t span_ns)
 /*
  * Block SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM and SIGCHLD except inside
  * ppoll(2), so that no signal is lost between a test and a wait.  `handler`
- * handles these signals.  *wait is set to the signal mask for ppoll().  SIGPIPE
+ * handles these signals.  Sets *wait to the signal mask for ppoll().  SIGPIPE
  * is ignored.
  */
 static inline void
@@ -105,9 +105,9 @@ timer_block_signals(void (*handler)(int), sigset_t *wait)
 }
 
 /*
- * Deliver the pending signals.  ppoll() delivers signals only if it has to
- * sleep.  So without this function a loop that always finds a packet would
- * never notice that it must stop.
+ * Deliver the pending signals.  ppoll() delivers signals only if it sleeps.  So
+ * if a loop always finds a packet, it would never notice without this function
+ * that it must stop.
  */
 static inline void
 timer_deliver_signals(const sigset_t *wait)
@@ -119,10 +119,9 @@ timer_deliver_signals(const sigset_t *wait)
 }
 
 /*
- * Deliver the pending signals, but at most once in TIMER_SIGNALS_NS.  Otherwise
- * a loop that always finds a packet would make two system calls for each
- * packet.  *last_ns, which must be 0 at first, is the time of the last
- * delivery; this function updates it.
+ * Deliver the pending signals, but at most once in TIMER_SIGNALS_NS, to save
+ * two system calls for each packet.  *last_ns is the time of the last delivery,
+ * which this function updates; the caller sets it to 0 at first.
  */
 static inline void
 timer_deliver_signals_now_and_then(const sigset_t *wait, uint64_t now_ns,
@@ -135,7 +134,7 @@ timer_deliver_signals_now_and_then(const sigset_t *wait, uint64_t now_ns,
 }
 
 struct clock {
-	uint64_t base_ns; /* wall-clock minus monotonic time at the start */
+	uint64_t base_ns; /* wall-clock time minus monotonic time */
 	uint64_t now_ns, wall_ns;	/* at the last clock_read() */
 };
 
@@ -148,7 +147,7 @@ clock_now(const struct clock *c)
 
 /*
  * Read the wall clock and clock c, so that clock_arrival_ns() can convert the
- * timestamps of packets that were just received.  Returns the time of c.
+ * timestamps of packets that were just received.  Returns the time of clock c.
  */
 static inline uint64_t
 clock_read(struct clock *c)
@@ -186,8 +185,9 @@ clock_arrival_ns(const struct clock *c, uint64_t stamp_ns, uint64_t last_ns)
 enum { PACE_SPIN_NS = 60000 };
 
 /*
- * Return how long to sleep, beginning at now_ns, in order to wake up shortly
- * before deadline_ns.  Returns 0 if the deadline is near or has passed.
+ * Return how long a process that falls asleep at now_ns must sleep in order to
+ * wake up shortly before deadline_ns.  Returns 0 if the deadline is near or has
+ * passed.
  */
 static inline uint64_t
 pace_sleep_ns(uint64_t now_ns, uint64_t deadline_ns)

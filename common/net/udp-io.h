@@ -4,21 +4,21 @@
  * A struct udpio is one socket for IPv4 or IPv6.  It receives a batch of
  * messages at a time.  Each message has the kernel's receive timestamp, the ToS
  * byte and the source address.  The socket counts the packets that the kernel
- * dropped for lack of room (SO_RXQ_OVFL) and the destinations that were
- * unreachable (IP_RECVERR).  With UDP_GRO a message is a run of datagrams from
- * one source that share a timestamp.  All datagrams of a run have the same
- * length, except that the last one may be shorter.  Without UDP_GRO a message
- * is one datagram:
+ * dropped because its buffer was full (SO_RXQ_OVFL), and the reports that a
+ * destination is unreachable (IP_RECVERR).  With UDP_GRO a message is a run of
+ * datagrams that come from one source and share a timestamp.  All datagrams of
+ * a run have the same length, except that the last one may be shorter.  Without
+ * UDP_GRO a message is one datagram:
  *
  * 	for (int i = 0; i < n; i++)
  * 		for (size_t at = 0; udpio_next_datagram(&u->got[i], &at, &p);)
  * 			... p.data, p.len ...
  *
  * Runs are sent with UDP_SEGMENT, up to UDPIO_RUN_MAX datagrams per call, or
- * with sendmmsg if the kernel lacks UDP_SEGMENT.  If the kernel refuses
- * UDP_SEGMENT, the run is sent without it, and UDP_SEGMENT is not tried again.
- * A datagram of a run must fit into the path MTU.  A single datagram may be
- * larger, because IP fragments it.
+ * with sendmmsg(2) if the kernel does not support UDP_SEGMENT.  If the kernel
+ * refuses UDP_SEGMENT, the run is sent without it, and UDP_SEGMENT is not tried
+ * again.  A datagram of a run must fit into the path MTU.  A single datagram
+ * may be larger, because IP fragments it.
  *
  * A struct udpio owns its socket and its buffers.  udpio_close() closes and
  * frees them.
@@ -51,33 +51,35 @@
 #include "common/wire/frame.h"
 
 enum {
-	UDPIO_BATCH = 64,	     /* maximum number of messages per call */
-	UDPIO_BATCH_LONG = 8,	     /* maximum number of long messages per
-				      * call */
+	UDPIO_BATCH = 64,	     /* maximum number of messages that one call
+				      * receives */
+	UDPIO_BATCH_LONG = 8,	     /* maximum number of long messages that one
+				      * call receives */
 	UDPIO_HOT_BYTES = 512 << 10, /* size of a batch that fits into a cache,
 				      * in bytes */
 	UDPIO_PACKET_BYTES = 65536,
 	/*
-	 * distance of the buffers of two messages; the odd multiple of a cache
-	 * line spreads them over the sets of a cache
+	 * distance between the starts of two message buffers; an odd multiple
+	 * of a cache line spreads the buffers over the sets of a cache
 	 */
 	UDPIO_STRIDE_BYTES = UDPIO_PACKET_BYTES + 17 * 64,
 	UDPIO_CONTROL_BYTES = 256,
-	UDPIO_BUFFER_BYTES = 8 << 20, /* size of the kernel's buffer in each
-				       * direction */
+	UDPIO_BUFFER_BYTES = 8 << 20, /* size of the kernel's buffers for
+				       * sending and for receiving */
 	UDPIO_WAIT_BYTES = 1 << 19,   /* size of the send buffer that
 				       * udpio_limit_send_buffer() requests */
-	UDPIO_RUN_MAX = 64,	      /* maximum number of datagrams per call,
-				       * which is a limit of the kernel */
-	UDPIO_RUN_BYTES = 65535 - 28, /* maximum payload per call over IPv4, in
-				       * bytes */
+	UDPIO_RUN_MAX = 64,	      /* maximum number of datagrams that one
+				       * call can send, a limit of the kernel */
+	UDPIO_RUN_BYTES = 65535 - 28, /* maximum number of payload bytes that
+				       * one call can send over IPv4 */
 	UDPIO_RUN_BYTES_V6 = 65535 - 48,
-	UDPIO_TEXT_BYTES = 320, /* size of the text of udpio_describe() */
-	UDPIO_OVERHEAD_BYTES = 2048, /* upper bound on the kernel memory for a
-				      * datagram, in addition to twice its
-				      * length */
-	UDPIO_TRIES = 4		/* maximum number of tries if errors of earlier
-				 * packets are returned */
+	UDPIO_TEXT_BYTES = 320, /* size of the buffer for the text of
+				 * udpio_describe() */
+	UDPIO_OVERHEAD_BYTES = 2048, /* the kernel's memory for a datagram is at
+				      * most twice its length plus this
+				      * number */
+	UDPIO_TRIES = 4		/* maximum number of tries if the kernel returns
+				 * errors of earlier packets */
 };
 
 /* A received message, which is a run of adjacent datagrams. */
@@ -91,19 +93,19 @@ struct udpio_message {
 	uint8_t tos;
 	union addr from;
 	const union addr *to;	/* destination: the socket's address, or its
-				 * group */
+				 * multicast group */
 };
 
 /* One datagram. */
 struct udpio_packet {
-	uint8_t *data;		/* borrowed like the message's data */
+	uint8_t *data;		/* borrowed; part of the data of a message */
 	size_t len;
 	uint64_t stamp_ns;
 	uint8_t tos;
 	const union addr *from, *to;
-	uint8_t *body;		/* the bytes after the header if they are stored
-				 * in another place (udp-scatter.h), otherwise
-				 * NULL */
+	uint8_t *body;		/* if the bytes after the header are stored in
+				 * another place (udp-scatter.h): these bytes;
+				 * otherwise NULL */
 };
 
 struct udpio {
@@ -113,18 +115,19 @@ struct udpio {
 				  * group (udp-multicast.h) */
 	int group_fd;
 	union addr group;
-	bool ready, group_ready;	/* fd may have messages; group_fd may;
-					 * used only with a group, and the
-					 * caller sets them when it has waited
-					 */
-	uint8_t tos;			/* default ToS byte of packets sent */
+	bool ready, group_ready;	/* fd may have messages; group_fd may
+					 * have messages; used only if there is
+					 * a group; the caller sets both flags
+					 * after a wait */
+	uint8_t tos;			/* default ToS byte of packets that are
+					 * sent */
 	bool gso, gro;			/* UDP_SEGMENT is in use; UDP_GRO is in
 					 * use */
-	int gso_errno, gro_errno;	/* why UDP_SEGMENT or UDP_GRO is not in
-					 * use; 0: it is in use or was not
-					 * requested */
+	int gso_errno, gro_errno;	/* errno value that says why UDP_SEGMENT
+					 * is not in use; the same for UDP_GRO;
+					 * 0: in use or not requested */
 	size_t gso_bytes;		/* length of the longest datagram that a
-					 * run may contain, as far as is
+					 * run may contain, as far as this is
 					 * known */
 	uint64_t rcvbuf_bytes, sndbuf_bytes;	/* sizes of the kernel's buffers
 						 * in bytes, including
@@ -132,18 +135,23 @@ struct udpio {
 	uint64_t kernel_drops;		/* number of messages that the kernel
 					 * has dropped (SO_RXQ_OVFL); a dropped
 					 * run may count as one */
-	uint32_t drops, group_drops;	/* number of drops of fd and of
-					 * group_fd */
-	uint64_t unreachable;		/* number of unreachable destinations
-					 * that the kernel reported */
+	uint32_t drops, group_drops;	/* number of messages that the kernel
+					 * has dropped at fd; the same number
+					 * for group_fd */
+	uint64_t unreachable;		/* number of times that the kernel
+					 * reported an unreachable
+					 * destination */
 	union addr refused;		/* last unreachable destination */
 	uint64_t send_failed;		/* number of datagrams that the kernel
-					 * refused */
-	uint64_t unsent_most;		/* upper bound on the bytes that wait to
-					 * be sent, including the overhead */
-	bool link_full;			/* the last EAGAIN was caused by the
-					 * link */
-	uint8_t *bytes, *control;	/* owned, unless `borrows` is set */
+					 * refused to send */
+	uint64_t unsent_most;		/* upper bound on the number of bytes
+					 * that wait to be sent, including the
+					 * kernel's overhead */
+	bool link_full;			/* the last EAGAIN was returned because
+					 * the queue of the link was full */
+	uint8_t *bytes, *control;	/* buffers for data and for control
+					 * messages; owned, unless `borrows` is
+					 * set */
 	bool borrows;			/* the socket uses the buffers of
 					 * another socket */
 	int ask;			/* number of messages to request in the
@@ -168,33 +176,35 @@ static inline int udpio_open(struct udpio *u, const union addr *a, uint8_t tos,
     bool offload);
 
 /*
- * Open a socket as udpio_open() does, bound to the address from which the
- * kernel reaches `to`.  If `mtu` is not NULL, set *mtu to the path MTU.
+ * Do the work of udpio_open() for a socket that is bound to the address from
+ * which the kernel reaches `to`.  If `mtu` is not NULL, set *mtu to the path
+ * MTU.
  */
 static inline int udpio_open_towards(struct udpio *u, const union addr *to,
     uint8_t tos, bool offload, uint64_t *mtu);
 
 /*
- * Open a socket as udpio_open_towards() does, but receive into the buffers of
- * `lender`, because a process with many sockets needs only one set of buffers.
- * A received message is valid until the next udpio_recv() from any socket that
- * shares the buffers.  The lender must be closed last.
+ * Do the work of udpio_open_towards(), but let the socket receive into the
+ * buffers of `lender`, because a process with many sockets needs only one set
+ * of buffers.  A received message is valid until the next udpio_recv() from any
+ * socket that shares the buffers.  The lender must be closed last.
  */
 static inline int udpio_open_beside(struct udpio *u,
     const struct udpio *lender, const union addr *to, uint8_t tos,
     bool offload);
 
 /*
- * Open a socket bound to address `a` that only sends.  Packets that arrive at
- * it are never read; receive_bytes is the size of the kernel's buffer for them.
+ * Open a socket that is bound to address `a` and only sends.  Packets that
+ * arrive at this socket are never read; receive_bytes is the size of the
+ * kernel's buffer for such packets.
  */
 static inline int udpio_open_sender(struct udpio *u, const union addr *a,
     int receive_bytes, bool offload);
 
 /*
- * Open a socket bound to address `a`, or exit with status 1.  Print the address
- * of the socket and, if port_file is not NULL, write its port atomically to
- * this file.
+ * Open a socket bound to address `a`; on failure exit with status 1.  Print the
+ * address of the socket and, if port_file is not NULL, write the port number to
+ * this file atomically.
  */
 static inline void udpio_listen_or_exit(struct udpio *u, const union addr *a,
     uint8_t tos, bool offload, const char *port_file);
@@ -213,26 +223,27 @@ static inline int udpio_find_source(const union addr *to, union addr *mine,
  * Receive a batch of messages into u->got and return their number, which is 0
  * if none has arrived.  This function never waits.  It sets u->more if there
  * may be more messages.  If messages are long, the next batch is small, so that
- * a batch is still in a cache when it is read.
+ * all messages of a batch are still in a cache when the caller reads them.
  */
 static inline int udpio_recv(struct udpio *u);
 
 /*
- * Does the next call receive from the group?  With a group, messages of the
- * group come first, because the switch may have sent a control message, which
- * arrives at the other socket, after results, and it speaks of these.
+ * Does the next call receive from the multicast group?  Messages of the group
+ * are received first.  A control message, which arrives at the other socket,
+ * may refer to results that the switch has sent to the group before.
  */
 static inline bool udpio_group_is_next(const struct udpio *u);
 
 /*
- * With a group, update `ready`, `group_ready` and `more` after a call of
- * udpio_recv_into() for the socket that udpio_group_is_next() named before.
+ * If there is a group, update `ready`, `group_ready` and `more` after a call of
+ * udpio_recv_into() for the socket that udpio_group_is_next() had chosen.
  */
 static inline void udpio_note_received(struct udpio *u);
 
 /*
  * Treat the socket from which the last message came as empty, because the
- * caller expects no other message there.  The next wait looks again.
+ * caller expects no other message from this socket.  The next wait checks the
+ * socket again.
  */
 static inline void udpio_expect_no_more(struct udpio *u);
 
@@ -251,8 +262,9 @@ static inline size_t udpio_count_datagrams(const struct udpio_message *m);
 
 /*
  * Receive up to `ask` messages from `fd`, which is one of the two sockets, into
- * the buffers of m, and describe them in u->got.  *dropped is set to the number
- * of drops of this socket.  Returns the number of messages.
+ * the buffers of m, and describe these messages in u->got.  Set *dropped to the
+ * number of messages that the kernel has dropped at this socket.  Returns the
+ * number of messages.
  */
 static inline int udpio_recv_into(struct udpio *u, int fd, const union addr *to,
     uint32_t *dropped, struct mmsghdr *m, int ask);
@@ -265,9 +277,9 @@ static inline bool udpio_send(struct udpio *u, const union addr *to,
     uint8_t tos, const void *p, size_t len);
 
 /*
- * Send `count` datagrams that follow each other in memory at `base`, as
- * udpio_send_gather() does.  Each datagram has seg_bytes bytes, except that the
- * last has last_bytes bytes.
+ * Do the work of udpio_send_gather() for `count` datagrams that follow each
+ * other in memory at `base`.  Each datagram has seg_bytes bytes, except that
+ * the last datagram has last_bytes bytes.
  */
 static inline int udpio_send_run(struct udpio *u, const union addr *to,
     uint8_t tos, const void *base, size_t seg_bytes, int count,
@@ -277,11 +289,12 @@ static inline int udpio_send_run(struct udpio *u, const union addr *to,
  * Send `count` datagrams to one address.  Datagram k consists of `per` pieces,
  * beginning at iov[k * per].  Each datagram has seg_bytes bytes.  The last
  * datagram may be shorter, but it may be empty only if it is the only one.
- * Returns how many were sent, starting with the first.  If not all were sent
- * and errno is EAGAIN, the socket or the queue of the link is full, and the
- * caller may send the rest later.  With any other errno the rest is counted as
- * failed.  Waiting for POLLOUT waits for the socket but not for the link, so a
- * caller that waits must also sleep for a short time.
+ * Returns the number of datagrams that were sent, which are the first ones.  If
+ * some datagrams were not sent and errno is EAGAIN, the socket or the queue of
+ * the link is full, and the caller may send the rest later.  If errno has
+ * another value, the rest is counted as failed.  POLLOUT says that the socket
+ * has room, but not that the link has room, so a caller that waits must also
+ * sleep for a short time.
  */
 static inline int udpio_send_gather(struct udpio *u, const union addr *to,
     uint8_t tos, const struct iovec *iov, int per, int count, size_t seg_bytes);
@@ -295,7 +308,7 @@ static inline int udpio_run_max(const struct udpio *u, size_t seg);
 /*
  * Is at least half of the send buffer in use?  If so, the caller should not
  * send further vectors yet, because the other half is for short messages, which
- * must not wait.  poll() reports POLLOUT when less of the buffer is in use.
+ * must not wait.  When less than half is in use, poll() reports POLLOUT.
  */
 static inline bool udpio_is_crowded(struct udpio *u);
 
@@ -307,8 +320,8 @@ static inline uint64_t udpio_unsent_bytes(const struct udpio *u);
 
 /*
  * Limit the send buffer of a sender that waits for room.  The limit is smaller
- * than the queue of a link (usually 1,000 frames), because a full queue drops
- * packets.  The kernel doubles the limit to allow for its overhead.
+ * than the queue of a link (usually 1,000 frames), because a queue that is full
+ * drops packets.  The kernel doubles the limit to allow for its overhead.
  */
 static inline void udpio_limit_send_buffer(struct udpio *u);
 
@@ -319,17 +332,17 @@ static inline void udpio_limit_send_buffer(struct udpio *u);
 static inline void udpio_limit_buffers(struct udpio *u, uint64_t bytes);
 
 /*
- * Read the errors that the kernel has queued for the socket, and count them as
- * unreachable destinations.
+ * Read the errors that the kernel has queued for the socket, and count each of
+ * them as an unreachable destination.
  */
 static inline void udpio_read_errors(struct udpio *u);
 
-/* Set an option of a socket.  A failure is ignored. */
+/* Set an option of a socket.  Ignore a failure. */
 static inline void udpio_set_option(int fd, int level, int name, int value);
 
 /*
  * Write a packet that was sent or received to a capture, with the headers that
- * it had on the wire.
+ * the packet had on the wire.
  */
 static inline void udpio_capture(struct pcapio_out *out, const union addr *from,
     const union addr *to, uint8_t tos, const void *p, size_t len,
@@ -339,8 +352,8 @@ static inline void udpio_capture(struct pcapio_out *out, const union addr *from,
 static inline void udpio_print_description(const struct udpio *u, bool verbose);
 
 /*
- * Print a warning, only once, if the kernel dropped packets.  *warned records
- * that the warning was printed.
+ * If the kernel has dropped packets, print a warning, but only once.  *warned
+ * is set when the warning has been printed.
  */
 static inline void udpio_warn_drops(const struct udpio *u, bool *warned);
 
@@ -350,8 +363,7 @@ static inline void
 udpio_set_option(int fd, int level, int name, int value)
 {
 	/*
-	 * Ignore a failure.  The socket works without the option and lacks only
-	 * what the option provides.
+	 * Ignore a failure, because the socket also works without the option.
 	 */
 	(void)setsockopt(fd, level, name, &value, sizeof(value));
 }
@@ -436,8 +448,8 @@ udpio_get_size(int fd, int name)
 }
 
 /*
- * Enable runs of datagrams in both directions.  This function must be called
- * before any packet arrives.
+ * Enable runs of datagrams for sending and for receiving.  This function must
+ * be called before any packet arrives.
  */
 static inline void
 udpio_enable_offload(struct udpio *u)
@@ -647,7 +659,8 @@ udpio_recv_into(struct udpio *u, int fd, const union addr *to,
 	int n = recvmmsg(fd, m, (unsigned)ask, MSG_DONTWAIT, NULL);
 
 	if (n == -1 && errno != EAGAIN && errno != EINTR) {
-		udpio_read_errors(u);	/* the pending error was returned */
+		udpio_read_errors(u);	/* recvmmsg() has returned the pending
+					 * error of an earlier packet */
 		n = recvmmsg(fd, m, (unsigned)ask, MSG_DONTWAIT, NULL);
 	}
 	u->more = n == ask;
@@ -675,8 +688,9 @@ udpio_recv_into(struct udpio *u, int fd, const union addr *to,
 }
 
 /*
- * Receive from `fd`, which is one of the two sockets, as udpio_recv() does.
- * *dropped is set to the number of drops of this socket.
+ * Do the work of udpio_recv() for `fd`, which is one of the two sockets.  Set
+ * *dropped to the number of messages that the kernel has dropped at this
+ * socket.
  */
 static inline int
 udpio_recv_from(struct udpio *u, int fd, const union addr *to,
@@ -767,9 +781,10 @@ udpio_next_datagram(
 }
 
 /*
- * Return a msghdr for a send to address `to`.  Its control messages, which are
- * written to `control`, give the ToS byte if it is not the default of the
- * socket, and the length `seg` of the datagrams if they form a run (0: no run).
+ * Return a msghdr for a send to address `to`.  The control messages of the
+ * msghdr are written to `control`.  They contain the ToS byte if it is not the
+ * default of the socket, and the length `seg` of the datagrams if the datagrams
+ * form a run (0: no run).
  */
 static inline struct msghdr
 udpio_message_to(const struct udpio *u, const union addr *to, uint8_t tos,
@@ -802,7 +817,8 @@ udpio_message_to(const struct udpio *u, const union addr *to, uint8_t tos,
 
 /*
  * Send a run of n datagrams of `seg` bytes, or one datagram, with one call.
- * Their bytes are in `pieces` pieces.  Returns n, or -1 with errno.
+ * The bytes of the datagrams are in `pieces` pieces.  Returns n, or -1 with
+ * errno.
  */
 static inline int
 udpio_send_segments(struct udpio *u, const union addr *to, uint8_t tos,
@@ -821,8 +837,8 @@ udpio_send_segments(struct udpio *u, const union addr *to, uint8_t tos,
 }
 
 /*
- * Send n separate datagrams with one call.  Returns how many were sent, or -1
- * with errno.
+ * Send n separate datagrams with one call.  Returns the number of datagrams
+ * that were sent, or -1 with errno.
  */
 static inline int
 udpio_send_each(struct udpio *u, const union addr *to, uint8_t tos,
@@ -859,13 +875,15 @@ udpio_run_max(const struct udpio *u, size_t seg)
 
 /*
  * Handle a run that the kernel refused.  If the kernel would have accepted the
- * datagrams one by one, record why it refused the run, and return true.
+ * datagrams of the run one by one, record why it refused the run, and return
+ * true.
  */
 static inline bool
 udpio_run_refused(struct udpio *u, size_t seg)
 {
 	if (errno == EINVAL || errno == EMSGSIZE) {
-		u->gso_bytes = seg - 1;		/* too long for the path MTU */
+		u->gso_bytes = seg - 1;		/* the datagrams are too long
+						 * for the path MTU */
 		return true;
 	}
 	if (errno != EIO && errno != ENOPROTOOPT && errno != EOPNOTSUPP)
@@ -876,8 +894,8 @@ udpio_run_refused(struct udpio *u, size_t seg)
 }
 
 /*
- * If errno reports an error of an earlier packet, remove this error from the
- * socket and return true, because the send should be repeated.  errno does not
+ * If errno is the error of an earlier packet, remove this error from the socket
+ * and return true, because the caller should repeat the send.  errno does not
  * change.
  */
 static inline bool
@@ -935,8 +953,8 @@ udpio_send_gather(struct udpio *u, const union addr *to, uint8_t tos,
 
 /*
  * Send n datagrams that follow each other at p with one call and as one piece,
- * which takes the kernel less time than a piece for each datagram.  Returns
- * false, with nothing sent, if this is not possible.
+ * which takes the kernel less time than a piece for each datagram.  If this is
+ * not possible, send nothing and return false.
  */
 static inline bool
 udpio_send_adjacent(struct udpio *u, const union addr *to, uint8_t tos,
@@ -993,8 +1011,8 @@ udpio_send(struct udpio *u, const union addr *to, uint8_t tos, const void *p,
 
 /*
  * Write a description of how this socket sends and receives to `text`, for -v,
- * and return `text`.  For runs it assumes datagrams that fill an MTU of 1,500
- * bytes.
+ * and return `text`.  The description of runs assumes datagrams that fill an
+ * MTU of 1,500 bytes.
  */
 static inline const char *
 udpio_describe(const struct udpio *u, char text[UDPIO_TEXT_BYTES])

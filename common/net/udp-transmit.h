@@ -1,15 +1,16 @@
 /*
- * udp-transmit.h - send through a socket, with a capture and with impairment
+ * udp-transmit.h - send datagrams through a socket, write them to a capture and
+ * impair them
  *
- * Without impairment every datagram leaves at once, and runs leave as runs.
- * With impairment, impair.h determines when the copies of each datagram leave.
- * Up to UDP_TRANSMIT_HELD_MAX late copies are held until udp_transmit_flush()
- * is called at their time.  They leave in order of time; copies with the same
- * time leave in the order in which they were sent.  The capture shows the
- * datagrams that a perfect network would have carried.  A struct udp_transmit
- * borrows the socket and the capture, and owns the held copies, which
- * udp_transmit_free() frees.  These functions do not read a clock; the caller
- * passes the time.
+ * Without impairment every datagram is sent at once, and runs are sent as runs.
+ * With impairment, impair.h determines when each copy of a datagram is sent.
+ * Up to UDP_TRANSMIT_HELD_MAX copies whose time has not come are held until the
+ * caller calls udp_transmit_flush() at their time.  Held copies are sent in
+ * order of time; copies with the same time are sent in the order in which they
+ * were added.  The capture contains the datagrams as they were before the
+ * impairment.  A struct udp_transmit borrows the socket and the capture, and
+ * owns the held copies, which udp_transmit_free() frees.  These functions do
+ * not read a clock; the caller passes the time.
  */
 #ifndef INNET_NET_UDP_TRANSMIT_H
 #define INNET_NET_UDP_TRANSMIT_H
@@ -33,7 +34,7 @@ enum { UDP_TRANSMIT_HELD_MAX = 65536 };
 
 #define UDP_TRANSMIT_NEVER TIMED_QUEUE_NEVER
 
-/* A datagram that is held until its time. */
+/* A datagram that is held until the time at which it must be sent. */
 struct udp_transmit_packet {
 	union addr to;
 	uint8_t tos;
@@ -59,16 +60,16 @@ static inline struct udp_transmit udp_transmit_over(struct udpio *u,
 static inline void udp_transmit_free(struct udp_transmit *o);
 
 /*
- * Send one datagram and write it to the capture.  If the kernel refuses it,
- * count it in the socket and return false.
+ * Send one datagram and write it to the capture.  If the kernel refuses the
+ * datagram, count this in the socket and return false.
  */
 static inline bool udp_transmit_send(struct udp_transmit *o,
     const union addr *to, uint8_t tos, const void *p, size_t len,
     uint64_t now_ns);
 
 /*
- * Send a run as udpio_send_run() does, and write the datagrams that were sent
- * to the capture.  With impairment the result is always `count`; datagrams that
+ * Do the work of udpio_send_run(), and write the datagrams that were sent to
+ * the capture.  With impairment the result is always `count`; datagrams that
  * the kernel refuses are only counted in the socket.
  */
 static inline int udp_transmit_send_run(struct udp_transmit *o,
@@ -77,17 +78,17 @@ static inline int udp_transmit_send_run(struct udp_transmit *o,
 
 /*
  * Send datagrams that consist of several pieces.  The arguments and the result
- * are those of udpio_send_gather().  In all other respects this works like
- * udp_transmit_send_run().
+ * are those of udpio_send_gather().  In all other respects this function works
+ * like udp_transmit_send_run().
  */
 static inline int udp_transmit_send_gather(struct udp_transmit *o,
     const union addr *to, uint8_t tos, const struct iovec *iov, int per,
     int count, size_t seg_bytes, uint64_t now_ns);
 
 /*
- * Send as udp_transmit_send_gather() does, but send nothing while
- * udpio_is_crowded() is true.  *blocked is set to whether the remaining
- * datagrams must wait for room.
+ * Do the work of udp_transmit_send_gather(), but send nothing while
+ * udpio_is_crowded() is true.  Set *blocked to whether the remaining datagrams
+ * must wait for room.
  */
 static inline int udp_transmit_send_room(struct udp_transmit *o,
     const union addr *to, uint8_t tos, const struct iovec *iov, int per,
@@ -100,12 +101,12 @@ static inline int udp_transmit_send_room(struct udp_transmit *o,
 static inline void udp_transmit_flush(struct udp_transmit *o, uint64_t now_ns);
 
 /*
- * Return the time when the first held datagram must leave, or
- * UDP_TRANSMIT_NEVER if none is held.
+ * Return the time when the next held datagram must be sent, or
+ * UDP_TRANSMIT_NEVER if no datagram is held.
  */
 static inline uint64_t udp_transmit_deadline_ns(const struct udp_transmit *o);
 
-/* Does every datagram leave at once and unchanged? */
+/* Is every datagram sent at once and unchanged? */
 static inline bool udp_transmit_is_plain(const struct udp_transmit *o);
 
 /* implementation */
@@ -129,8 +130,8 @@ udp_transmit_free(struct udp_transmit *o)
 }
 
 /*
- * Hold a copy of a datagram until at_ns.  If there is no room for it, count it
- * as lost.
+ * Hold a copy of a datagram until at_ns.  If there is no room for the copy,
+ * count it as lost.
  */
 static inline void
 udp_transmit_hold_copy(struct udp_transmit *o, const union addr *to,
@@ -185,8 +186,8 @@ udp_transmit_is_plain(const struct udp_transmit *o)
 }
 
 /*
- * Send a datagram with impairment.  If the kernel refuses it, count it in the
- * socket and return false.
+ * Send a datagram with impairment.  If the kernel refuses the datagram, count
+ * this in the socket and return false.
  */
 static inline bool
 udp_transmit_send_impaired(struct udp_transmit *o, const union addr *to,

@@ -1,12 +1,13 @@
 /*
  * aom.h - compute the Age of Model at a receiver, exact to the nanosecond
  *
- * See Olaf, sections 2.2 and 6.  The age at time t is t minus the time at which
- * the newest update received so far was generated.  The age is a sawtooth that
- * climbs with slope one and falls when a fresher update arrives.  A struct aom
- * follows one sequence of deliveries.  Figures can also be computed for a set
- * of sequences (the ranges of a cluster, or all clusters).  They cover the
- * times of all these sequences together.
+ * See Olaf, sections 2.2 and 6.  At time t, the age is t minus the time at
+ * which the newest update that has been received was generated.  Plotted over
+ * time, the age is a sawtooth: it climbs with slope one, and it falls when a
+ * fresher update arrives.  A struct aom records one sequence of deliveries.
+ * Figures can also be computed for a set of sequences (the ranges of a cluster,
+ * or all clusters).  Such figures cover the times of all these sequences
+ * together.
  *
  * Times are in nanoseconds on one clock, at most AOM_MAX_NS, and calls must be
  * in order of time.  Sums are exact integers in ns^2.  Means are rounded half
@@ -30,28 +31,32 @@
 
 #define AOM_MAX_NS ((uint64_t)INT64_MAX)
 
-enum { AOM_GRID_BITS = 12 };	/* maximum number of buckets in a grid, as a
-				 * power of two */
+enum { AOM_GRID_BITS = 12 };	/* a grid has at most 1 << AOM_GRID_BITS
+				 * buckets */
 
 typedef unsigned __int128 aom_u128;
 typedef __int128 aom_i128;
 
-/* One climb of the sawtooth, from age lo to age hi.  It lasts hi - lo. */
+/*
+ * One climb of the sawtooth, from age lo_ns to age hi_ns.  Its duration is
+ * hi_ns - lo_ns.
+ */
 struct aom_tooth {
 	uint64_t lo_ns, hi_ns;
 };
 
 struct aom {
-	uint64_t from_ns;	/* time when the age started to count */
-	uint64_t fell_ns;	/* time when the age last fell, or from_ns */
+	uint64_t from_ns;	/* time from which on the age is counted */
+	uint64_t fell_ns;	/* time when the age last fell, or from_ns if it
+				 * never fell */
 	uint64_t made_ns;	/* time when the newest delivered update was
 				 * generated */
-	uint64_t end_ns;	/* time when the age stopped counting; set by
+	uint64_t end_ns;	/* time until which the age is counted; set by
 				 * aom_end() */
 	uint64_t max_ns, max_peak_ns;
 	uint64_t peaks;
-	uint64_t ahead;		/* number of deliveries that came before their
-				 * updates were generated */
+	uint64_t ahead;		/* number of updates that were delivered before
+				 * the time at which they were generated */
 	aom_u128 area2;		/* twice the integral of the age over all teeth,
 				 * in ns^2 */
 	aom_u128 peak_sum_ns;
@@ -63,11 +68,13 @@ struct aom {
 enum aom_fate { AOM_NOMEM = -1, AOM_STALE, AOM_FRESH };
 
 struct aom_figures {
-	bool known;		/* at least one sequence has started */
+	bool known;		/* at least one sequence has started, so the
+				 * figures are known */
 	aom_u128 time_ns;	/* total duration of all sequences */
 	uint64_t mean_ns, p50_ns, p95_ns, p99_ns, max_ns;
-	uint64_t peaks, mean_peak_ns, max_peak_ns;	/* all are 0 if there
-							 * are no peaks */
+	uint64_t peaks, mean_peak_ns, max_peak_ns;	/* if there are no
+							 * peaks, all three are
+							 * 0 */
 };
 
 struct aom_point {
@@ -86,10 +93,10 @@ static inline void aom_start(struct aom *a, uint64_t t, uint64_t made);
 
 /*
  * Record that an update that was generated at time `made` was delivered at time
- * t.  Returns AOM_FRESH if the age falls or starts to count, AOM_STALE if
- * neither happens, or AOM_NOMEM.  If `made` is after t, this is counted in
- * a->ahead and t is used instead.  A delivery before the time at which the age
- * started to count is stale.
+ * t.  Returns AOM_FRESH if the age falls or is counted from now on, AOM_STALE
+ * if the delivery has no effect, or AOM_NOMEM.  If `made` is after t, count
+ * this in a->ahead and use t instead of `made`.  A delivery before the time
+ * from which on the age is counted is stale.
  */
 static inline enum aom_fate aom_deliver(struct aom *a, uint64_t t,
     uint64_t made);
@@ -108,8 +115,8 @@ static inline int aom_figures(const struct aom *const set[], size_t n,
     struct aom_figures *f);
 
 /*
- * Compute the figures like aom_figures(), but without the percentiles.  If no
- * time has passed, the mean is the largest age.
+ * Compute the figures of aom_figures() except the percentiles.  If the total
+ * duration is 0, the mean is the largest age.
  */
 static inline void aom_sums(const struct aom *const set[], size_t n,
     struct aom_figures *f);
@@ -123,9 +130,10 @@ static inline int aom_percentiles(const struct aom *const set[], size_t sets,
     const unsigned percent[], size_t n, uint64_t found[]);
 
 /*
- * Store points of the cumulative distribution of the ages in a set, at evenly
- * spaced ages, in to[], which must have room for AOM_CDF_POINTS.  Returns the
- * number of points, 0 if no time has passed, or -1 if there is no memory.
+ * Store points of the cumulative distribution of the ages in a set in to[],
+ * which must have room for AOM_CDF_POINTS points.  The ages of the points are
+ * evenly spaced.  Returns the number of points, 0 if the total duration is 0,
+ * or -1 if there is no memory.
  */
 static inline int aom_cdf(const struct aom *const set[], size_t sets,
     struct aom_point *to);
@@ -145,30 +153,30 @@ struct aom_sum {
 };
 
 /*
- * A grid over ages.  Bucket i begins at base + (i << shift).  `rise` is the
+ * A grid over ages.  Bucket i begins at age base + (i << shift).  `rise` is the
  * number of climbs that begin in the bucket minus the number of climbs that end
- * in it.  `sum` is the sum of the distances of these beginnings and ends from
- * the beginning of the bucket; the distances of ends are subtracted.  A walk
- * over the buckets gives time(age <= x).
+ * in the bucket.  To compute `sum`, add the distance of each beginning from the
+ * beginning of the bucket, and subtract the distance of each end.  A walk over
+ * the buckets computes time(age <= x).
  */
 struct aom_grid {
 	uint64_t base_ns;
-	unsigned bits, shift;	/* there are 1 << bits buckets of 1 << shift ns
-				 * each */
+	unsigned bits, shift;	/* the grid has 1 << bits buckets of 1 << shift
+				 * ns each */
 	struct aom_cell { int64_t rise; aom_i128 sum; } *cell;
 };
 
-/* The position of a walk, at the beginning of a bucket. */
+/* The position of a walk over a grid, at the beginning of a bucket. */
 struct aom_walk {
 	uint64_t at_ns;
-	aom_i128 rise;		/* number of climbs that cross at_ns */
+	aom_i128 rise;		/* number of climbs that pass the age at_ns */
 	aom_i128 time_ns;	/* time(age <= at_ns) */
 };
 
-/* The range and the duration of the teeth of a set of sequences. */
+/* The range of ages and the duration of the teeth in a set of sequences. */
 struct aom_extent {
-	uint64_t min_ns, max_ns;	/* smallest and largest age; the largest
-					 * includes sequences without teeth */
+	uint64_t min_ns, max_ns;	/* smallest age in a tooth; largest age,
+					 * also of sequences without teeth */
 	size_t teeth;
 	aom_u128 time_ns;
 };
@@ -190,7 +198,7 @@ aom_free(struct aom *a)
 	*a = (struct aom){ 0 };
 }
 
-/* End the climb at time t.  Returns 0, or -1 if there is no memory. */
+/* End the current climb at time t.  Returns 0, or -1 if there is no memory. */
 static inline int
 aom_end_tooth(struct aom *a, uint64_t t)
 {
@@ -286,8 +294,8 @@ aom_sum_div(struct aom_sum s, aom_u128 by)
 }
 
 /*
- * Add the beginning (`sign` is 1) or the end (`sign` is -1) of a climb at age x
- * to the grid.
+ * Add to the grid that a climb begins (`sign` is 1) or ends (`sign` is -1) at
+ * age x.
  */
 static inline void
 aom_grid_add(struct aom_grid *g, uint64_t x, int sign)
@@ -319,7 +327,8 @@ aom_grid_fill(struct aom_grid *g, const struct aom *const set[], size_t n)
 }
 
 /*
- * Return the position after bucket i of the grid; w is the position before it.
+ * Return the position after bucket i of the grid.  w is the position before
+ * this bucket.
  */
 static inline struct aom_walk
 aom_grid_step(const struct aom_grid *g, size_t i, struct aom_walk w)
@@ -343,8 +352,8 @@ aom_bits(uint64_t v)
 /*
  * For each time s in sought[], find the least age x with time(age <= x) >= s.
  * The n times must be above 0 and increase, and the ages must be at most 1 <<
- * bits ns above the position w.  The function uses a grid, and then a finer
- * grid for each bucket that contains an answer.
+ * bits ns above the position w.  The function first uses a coarse grid, and
+ * then a finer grid for each bucket that contains one of the ages x.
  */
 static inline void
 aom_seek(struct aom_grid *g, const struct aom *const set[], size_t sets,
@@ -419,7 +428,7 @@ aom_percentiles(const struct aom *const set[], size_t sets,
 	}
 	for (size_t i = 0; e.teeth == 1 && i < n; i++)
 		found[i] = e.min_ns + (uint64_t)sought[i];
-	if (e.teeth <= 1)	/* common in a short trace */
+	if (e.teeth <= 1)	/* this is common in a short trace */
 		return 0;
 	if (grid_bits > AOM_GRID_BITS)
 		grid_bits = AOM_GRID_BITS;

@@ -3,23 +3,25 @@
  *   workers
  *
  * Updates wait in the queue of the port towards the server, where the Olaf
- * queue merges them.  The status of this queue is written into the models that
- * come back.  Models and initial weights are not queued (Olaf, sections 3 to 5
- * and 7).
+ * queue merges them.  The switch writes the status of this queue into the
+ * models that come back from the server.  Models and initial weights are not
+ * queued (Olaf, sections 3 to 5 and 7).
  *
  * A switch in the path (on a bridge or between interfaces) sends each packet to
  * the destination address of the packet.  A switch with its own address sends
- * updates to its upstream.  It sends models from the upstream to the addresses
- * from which the workers last sent a packet (routes.h).
+ * updates to its upstream, which is the server or another switch.  It sends
+ * models from the upstream to the addresses from which the workers last sent a
+ * packet (routes.h).
  *
- * Bare packets contain only a reward and a gradient (Olaf, section 4).  Their
- * cluster follows from the prefix of their source address and their worker from
- * their five-tuple.  Their time of generation is their time of arrival.
+ * Bare packets contain only a reward and a gradient (Olaf, section 4).  The
+ * prefix of the source address determines the cluster, and the five-tuple
+ * determines the worker.  The time of arrival is used as the time of
+ * generation.
  *
  * The control plane can move a worker to another cluster (Olaf, section 7).
  * The worker itself still uses its old cluster and number.  The switch replaces
- * them in packets to the server, and restores them in packets to the worker
- * (struct groups).
+ * the cluster and the number in packets to the server, and restores them in
+ * packets to the worker (struct groups).
  */
 #ifndef INNET_OLAF_PROGRAM_H
 #define INNET_OLAF_PROGRAM_H
@@ -51,35 +53,40 @@ struct groups_name {
 };
 
 struct groups_row {
-	struct groups_name own, given;	/* name on the side of the worker; name
-					 * on the side of the server */
+	struct groups_name own, given;	/* name that the worker uses; name that
+					 * the server uses */
 	bool used;
 };
 
-/* The workers that were moved.  A zeroed struct contains none. */
+/*
+ * The workers that were moved to another cluster.  A zeroed struct contains no
+ * workers.
+ */
 struct groups {
 	struct groups_row *row;		/* owned */
 	uint32_t count, room;		/* number of rows, including unused
-					 * rows; number of rows allocated */
+					 * rows; number of rows for which memory
+					 * is allocated */
 	uint32_t most;			/* maximum number of rows; 0: no
 					 * limit */
-	struct hashmap own, given;	/* maps from a name to the index of the
-					 * row with that name */
+	struct hashmap own, given;	/* maps from `own` and from `given` to
+					 * the index of the row that contains
+					 * this name */
 };
 
 struct olaf_conf {
 	union addr upstream;		/* family 0: no upstream was given */
 	bool bare;
 	uint64_t elements;		/* number of elements that every vector
-					 * must have; 0: any */
-	const char *table_path;		/* path of the file with the clusters of
-					 * bare packets */
+					 * must have; 0: any number */
+	const char *table_path;		/* path of the file that contains the
+					 * clusters of bare packets */
 	struct clusters table;
 };
 
 enum olaf_count { OLAF_MODELS, OLAF_WEIGHTS, OLAF_NO_ROUTE,
-	OLAF_NO_ROOM,		/* no room for a route, because of a quota or of
-				 * memory */
+	OLAF_NO_ROOM,		/* packets whose worker got no route, because of
+				 * a quota or because there was no memory */
 	OLAF_COUNTS
 };
 
@@ -87,16 +94,17 @@ struct olaf {
 	const struct olaf_conf *cf;
 	const struct program_env *env;
 	bool addressed;			/* the switch has its own address, so it
-					 * is not in the path */
+					 * is not a switch in the path */
 	struct routes routes;		/* addresses of workers */
 	struct quota quota;		/* quota of routes for each address */
 	struct groups groups;		/* workers that were moved */
-	struct relay_tag relay_tag;	/* tags of data packets if `addressed`
-					 * is set */
-	struct transit_tag transit_tag;	/* tags of data packets between other
-					 * hosts if the switch is in the path */
-	uint32_t bare_seen;		/* number of bare packets seen, used as
-					 * their sequence numbers */
+	struct relay_tag relay_tag;	/* if `addressed` is set: tags of data
+					 * packets */
+	struct transit_tag transit_tag;	/* if the switch is in the path: tags of
+					 * data packets between other hosts */
+	uint32_t bare_seen;		/* number of bare packets so far, used
+					 * as the sequence number of the next
+					 * bare packet */
 	uint64_t n[OLAF_COUNTS];
 };
 
@@ -133,7 +141,7 @@ static inline struct groups_name groups_name_above(const struct groups *g,
     struct groups_name own);
 
 /*
- * Return the name by which a worker calls itself, if the server uses the name
+ * Return the name that a worker uses for itself, if the server uses the name
  * `given` for this worker.
  */
 static inline struct groups_name groups_name_below(const struct groups *g,
@@ -180,8 +188,8 @@ groups_name_below(const struct groups *g, struct groups_name given)
 }
 
 /*
- * Forget the name that was given to worker `own`, so that the server uses the
- * worker's own name again.
+ * Remove the row of worker `own`, so that the server uses the worker's own name
+ * again.
  */
 static inline void
 groups_remove(struct groups *g, struct groups_name own)
@@ -197,7 +205,10 @@ groups_remove(struct groups *g, struct groups_name own)
 	hashmap_remove(&g->own, groups_key(own));
 }
 
-/* Return the index of an unused row, or GROUPS_NONE if there is no room. */
+/*
+ * Return the index of an unused row, or GROUPS_NONE if there is no room for
+ * another row.
+ */
 static inline uint32_t
 groups_find_room(struct groups *g)
 {
@@ -217,8 +228,8 @@ groups_find_room(struct groups *g)
 		g->row = p;
 		g->room = room;
 	}
-	g->row[g->count].used = false;	/* the row is unused until the move has
-					 * succeeded */
+	g->row[g->count].used = false;	/* keep the row unused until the move
+					 * has succeeded */
 	return g->count++;
 }
 
@@ -319,7 +330,7 @@ olaf_check_settings(void *conf, struct program_place *place)
 	return NULL;
 }
 
-/* Add the clusters that have workers to the list in c. */
+/* Add each cluster that has workers to the list in c. */
 static inline void
 olaf_list_jobs(const void *state, struct counters *c, uint64_t now_ns)
 {
@@ -444,7 +455,7 @@ olaf_free_state(void *state)
 
 /*
  * Look up the cluster of bare packets from address `from`.  Returns false if
- * the table contains no cluster for it.
+ * the table contains no cluster for this address.
  */
 static inline bool
 olaf_find_cluster(
@@ -458,8 +469,9 @@ olaf_find_cluster(
 }
 
 /*
- * Is packet p a bare packet of Olaf?  This function is not inline, because the
- * search would make olaf_classify() save registers for every packet.
+ * Is packet p a bare packet of Olaf?  This function is not inline, because
+ * otherwise its search would force olaf_classify() to save registers for every
+ * packet.
  */
 __attribute__((noinline, unused)) static bool
 olaf_classify_bare(const struct olaf *o, struct packet *p)
@@ -482,8 +494,8 @@ olaf_classify(void *state, struct packet *p)
 	    (o->addressed && (p->tos & 0xfc) == UPDATE_TAGGED_TOS);
 
 	if (p->frame == NULL ? o->env->place->in_path : p->is == FRAME_OTHER)
-		return PACKET_REGULAR;	/* a packet without a frame came from a
-					 * socket, so it is for the switch */
+		return PACKET_REGULAR;	/* a packet without a frame came through
+					 * a socket, so it is for the switch */
 	if (o->transit_tag.on)
 		return transit_tag_classify(&o->transit_tag, p);
 	if (o->addressed && !addr_same(p->to, &o->env->place->address))
@@ -496,8 +508,8 @@ olaf_classify(void *state, struct packet *p)
 }
 
 /*
- * Parse p into *u, and replace the name of its worker by the name that the
- * server uses.  Returns UPDATE_OK, or the reason why the packet is ignored.
+ * Parse packet p into *u, and replace the name of the worker by the name that
+ * the server uses.  Returns UPDATE_OK, or the reason why the packet is ignored.
  */
 static inline unsigned
 olaf_parse_update(struct olaf *o, struct packet *p, struct update *u,
@@ -513,7 +525,7 @@ olaf_parse_update(struct olaf *o, struct packet *p, struct update *u,
 	}
 	if (o->cf->bare) {
 		flow = flow_from_addrs(p->from, p->to);
-		if (!p->bare)		/* olaf_classify() did not look up the
+		if (!p->bare)		/* olaf_classify() has not looked up the
 					 * cluster */
 			olaf_find_cluster(o, p->from, &p->cluster);
 		bad = soundness_bare(p->payload, p->bytes, p->cluster,
@@ -544,7 +556,8 @@ olaf_parse_update(struct olaf *o, struct packet *p, struct update *u,
 }
 
 /*
- * Record the address of a worker, because models for the worker are sent to it.
+ * Record the address of a worker, because models for the worker are sent to
+ * this address.
  */
 static inline void
 olaf_note_route(struct olaf *o, const struct packet *p, const struct update *u,
@@ -555,7 +568,7 @@ olaf_note_route(struct olaf *o, const struct packet *p, const struct update *u,
 		o->n[OLAF_NO_ROOM]++;
 }
 
-/* Post a packet to the upstream without queueing it. */
+/* Post a packet to the upstream without adding it to the queue. */
 static inline void
 olaf_post_up(struct olaf *o, const struct packet *p, uint64_t now_ns)
 {
@@ -616,8 +629,8 @@ olaf_handle_update(struct olaf *o, struct packet *p, const struct update *u,
 }
 
 /*
- * Send a copy of a model to the worker with route r.  The copy contains `own`,
- * the name that the worker uses.
+ * Send a copy of a model to the worker that has route r.  The copy contains
+ * `own`, the name that the worker uses for itself.
  */
 static inline void
 olaf_send_renamed(struct olaf *o, const struct packet *p,
@@ -637,8 +650,8 @@ olaf_send_renamed(struct olaf *o, const struct packet *p,
 }
 
 /*
- * Send a model to one worker or to a cluster.  This function is for the case
- * that no worker has been moved.
+ * Send a model to one worker or to all workers of a cluster.  This function
+ * must be used only if no worker has been moved.
  */
 static inline void
 olaf_distribute(struct olaf *o, const struct packet *p, const struct update *u,
@@ -664,8 +677,8 @@ olaf_distribute(struct olaf *o, const struct packet *p, const struct update *u,
 }
 
 /*
- * Send a model to one worker or to a cluster if workers have been moved.  Each
- * worker gets its own copy.
+ * Send a model to one worker or to all workers of a cluster.  This function
+ * must be used if workers have been moved.  Each worker gets its own copy.
  */
 static inline void
 olaf_distribute_renamed(struct olaf *o, const struct packet *p,
@@ -818,7 +831,7 @@ olaf_next_member(
 	return routes_next_address(&o->routes, (uint16_t)group, now_ns, next);
 }
 
-/* Move a worker to another cluster, as a Regroup requests. */
+/* Move a worker to another cluster, because a Regroup message requests this. */
 static inline void
 olaf_move_worker(struct olaf *o, const struct control *c, struct control_ack *a,
     uint64_t now_ns)
@@ -838,7 +851,7 @@ olaf_move_worker(struct olaf *o, const struct control *c, struct control_ack *a,
 	    groups_key(groups_name_below(&o->groups, given)) ==
 		groups_key(given)) {
 		a->status = CONTROL_REFUSED;	/* another worker of the cluster
-						 * has this number */
+						 * already has this number */
 		return;
 	}
 	was = groups_name_above(&o->groups, own);
@@ -888,7 +901,10 @@ olaf_on_deadline(void *state, uint64_t now_ns)
 	    &o->relay_tag, o->env->out, &o->cf->upstream, now_ns);
 }
 
-/* Replace the tag of the update in slot s, which leaves the queue. */
+/*
+ * Replace the authentication tag of the update in slot s, which is leaving the
+ * queue.
+ */
 static inline void
 olaf_retag_update(void *state, struct slot *s, uint64_t now_ns)
 {

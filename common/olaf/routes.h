@@ -2,14 +2,15 @@
  * routes.h - the addresses from which the workers of each cluster send
  *
  * For each pair (cluster, worker) the table contains the source address of the
- * worker's last packet.  For each cluster it contains every address once,
- * because a model for the whole cluster is sent to each address once.  The
- * table forgets a worker that has sent nothing for ROUTES_KEEP_NS.  If there is
- * no room, it forgets the worker that was seen least recently.  If addresses
- * are not validated (routes_set_quota), each packet from an address gives this
- * address credit for a limited number of models for the whole cluster.  It
- * takes constant time to record a worker or to forget one.  The live switch and
- * the parameter server use this table.  routes_free() frees the memory.
+ * worker's last packet.  For each cluster, the table contains every address
+ * only once, because a model for the whole cluster is sent to each address only
+ * once.  The table forgets a worker that has sent nothing for ROUTES_KEEP_NS.
+ * If there is no room for another worker, it forgets the worker whose last
+ * packet is the oldest.  If addresses are not validated (routes_set_quota),
+ * each packet from an address gives this address credit for a limited number of
+ * models for the whole cluster.  To record or to forget a worker takes constant
+ * time.  The live switch and the parameter server use this table.
+ * routes_free() frees the memory.
  */
 #ifndef INNET_OLAF_ROUTES_H
 #define INNET_OLAF_ROUTES_H
@@ -26,24 +27,27 @@
 
 #define ROUTES_KEEP_NS 60000000000u	/* one minute */
 #define ROUTES_MAX 1000000u		/* maximum number of workers */
-#define ROUTES_LEAST 64u		/* number of workers for which there is
-					 * always room, even if there is very
-					 * little memory */
-#define ROUTES_BYTES 320u	/* memory for one route, including its share of
-				 * free table cells */
+#define ROUTES_LEAST 64u		/* number of workers for which the table
+					 * has room even if the memory limit is
+					 * very small */
+#define ROUTES_BYTES 320u	/* number of bytes of memory for one route,
+				 * including its share of the unused table
+				 * cells */
 
 enum {
 	ROUTES_SWEEP = 64,	/* maximum number of old routes that are removed
 				 * while one packet is processed */
-	ROUTES_TICK = 20,	/* a tick is 2^20 ns; the order within a tick is
-				 * not recorded */
-	ROUTES_CREDIT = 64,	/* number of models for the whole cluster for
-				 * which one packet gives credit */
+	ROUTES_TICK = 20,	/* a tick is 2^20 ns; the order of packets
+				 * within a tick is not recorded */
+	ROUTES_CREDIT = 64,	/* number of models for the whole cluster that
+				 * one packet adds to the credit of its
+				 * address */
 	ROUTES_CREDIT_MOST = 4096	/* maximum credit of an address */
 };
 
 /*
- * The numbers of the rows before and after a row in a list; 0 stands for none.
+ * The numbers of the rows before and after a row in a list; 0 means that there
+ * is no such row.
  */
 struct routes_link {
 	uint32_t before, after;
@@ -60,13 +64,13 @@ struct route {
 	uint16_t cluster;
 	uint32_t worker;
 	uint32_t place;			/* number of the row of the worker's
-					 * address */
+					 * address in the table `place` */
 	struct routes_link cluster_link;	/* links in the list of all
 						 * routes of the cluster */
 	/*
-	 * Links in the list of routes at the same address.  The most recently
-	 * seen route comes first; routes that were seen in the same tick are in
-	 * any order.
+	 * Links in the list of routes at the same address.  The first route in
+	 * the list is that of the worker whose packet arrived last; workers
+	 * whose packets arrived in the same tick are in any order.
 	 */
 	struct routes_link place_link;
 };
@@ -85,15 +89,15 @@ struct routes_place {
 
 struct routes_cluster {
 	struct routes_list routes, places;
-	uint32_t count;			/* number of routes, including expired
-					 * routes */
+	uint32_t count;			/* number of routes of the cluster,
+					 * including expired routes */
 };
 
 struct routes {
 	struct lru route;		/* maps cluster << 32 | worker to the
 					 * route of the worker */
-	struct lru place;		/* maps a cluster and an address to
-					 * their routes_place */
+	struct lru place;		/* maps a cluster and an address to a
+					 * struct routes_place */
 	struct hashmap_multiplier hash_seed; /* seed of the hash of addresses */
 	struct routes_cluster *cluster;	/* owned; 65,536 entries */
 	struct quota *quota;		/* borrowed; limits the routes of each
@@ -116,8 +120,8 @@ static inline void routes_free(struct routes *r);
 
 /*
  * Limit the number of routes of each address by `quota`; NULL means that there
- * is no limit.  If `validated` is set, all addresses have completed a
- * handshake, so models need no credit.
+ * is no limit.  If `validated` is true, all addresses have completed a
+ * handshake, so an address needs no credit to get models.
  */
 static inline void routes_set_quota(struct routes *r, struct quota *quota,
     bool validated);
@@ -125,33 +129,36 @@ static inline void routes_set_quota(struct routes *r, struct quota *quota,
 /*
  * Record that a packet of worker `worker` has arrived from address `from`.
  * Returns false if there is no memory, or if the address has used up its quota.
- * In this case the worker has no route.
+ * If the result is false, the worker has no route.
  */
 static inline bool routes_note(struct routes *r, uint16_t cluster,
     uint32_t worker, const union addr *from, uint64_t now_ns);
 
-/* Return the route of a worker, or NULL if it has no fresh route. */
+/*
+ * Return the route of a worker, or NULL if the worker has no route that is
+ * fresh.
+ */
 static inline const struct route *routes_find(const struct routes *r,
     uint16_t cluster, uint32_t worker, uint64_t now_ns);
 
 /*
  * Return the next fresh route of a cluster, or NULL after the last one.  *next
- * must be 0 at first.
+ * must be 0 before the first call.
  */
 static inline const struct route *routes_next(const struct routes *r,
     uint16_t cluster, uint64_t now_ns, uint32_t *next);
 
 /*
  * Return the next address to which models for the whole cluster are sent, or
- * NULL after the last one.  Each address is returned once.  *next must be 0 at
- * first.
+ * NULL after the last one.  Each address is returned once.  *next must be 0
+ * before the first call.
  */
 static inline const union addr *routes_next_address(const struct routes *r,
     uint16_t cluster, uint64_t now_ns, uint32_t *next);
 
 /*
- * May a model for the whole cluster be sent to the address p?  This is true if
- * it has credit or needs none.
+ * May a model for the whole cluster be sent to the address p?  It may if the
+ * address has credit or needs no credit.
  */
 static inline bool routes_may_send(const struct routes *r,
     const struct routes_place *p);
@@ -169,11 +176,11 @@ static inline uint32_t routes_workers(const struct routes *r, uint16_t cluster,
 /* Count all routes. */
 static inline uint32_t routes_count(const struct routes *r);
 
-/* Forget a worker, because it now has another name. */
+/* Remove the route of a worker, because the worker now has another name. */
 static inline void routes_remove(struct routes *r, uint16_t cluster,
     uint32_t worker);
 
-/* Forget up to ROUTES_SWEEP routes that are too old. */
+/* Remove up to ROUTES_SWEEP routes that are too old. */
 static inline void routes_expire(struct routes *r, uint64_t now_ns);
 
 /* Return the place in row number `at`. */
@@ -181,9 +188,9 @@ static inline struct routes_place *routes_place(const struct routes *r,
     uint32_t at);
 
 /*
- * Add the address of route r and the time since its last packet to c, for a
- * list of members.  `own` is the address of the switch that has the route, or
- * NULL.
+ * Add the address of route r and the time since the worker's last packet to c,
+ * for a list of members.  `own` is the address of the switch that has the
+ * route, or NULL.
  */
 static inline void routes_put_member(const struct route *r, struct counters *c,
     const union addr *own, uint64_t now_ns);
@@ -299,7 +306,10 @@ routes_prepend(const struct lru *t, struct routes_list *l, uint32_t at,
 	l->first = at;
 }
 
-/* Return the key of address `at` of a cluster in the table of places. */
+/*
+ * Return the key under which address `at` of a cluster is in the table of
+ * places.
+ */
 static inline uint64_t
 routes_place_key(const struct routes *r, uint16_t cluster,
     const union addr *at)
@@ -310,9 +320,9 @@ routes_place_key(const struct routes *r, uint16_t cluster,
 }
 
 /*
- * Return the number of the row of address `at` of a cluster, and add a row if
- * there is none.  Returns 0 if there is no memory, or in the very unlikely case
- * that another address has the same key.
+ * Return the number of the row of address `at` of a cluster.  If there is no
+ * such row, add one.  Returns 0 if there is no memory, or in the very unlikely
+ * case that a different address has the same key.
  */
 static inline uint32_t
 routes_make_place(struct routes *r, uint16_t cluster, const union addr *at)
@@ -337,8 +347,8 @@ routes_make_place(struct routes *r, uint16_t cluster, const union addr *at)
 }
 
 /*
- * Remove route number `at` from its address.  If the address then has no
- * routes, remove the address too.
+ * Remove route number `at` from the list of its address.  If the address has no
+ * other routes, remove the address too.
  */
 static inline void
 routes_leave_place(struct routes *r, uint32_t at)
@@ -450,8 +460,8 @@ routes_set_place(struct routes *r, uint32_t at, const union addr *from)
 }
 
 /*
- * Was the worker with route `it` already seen at address `from` in the current
- * tick?
+ * Has a packet of the worker with route `it` already arrived from address
+ * `from` in the current tick?
  */
 static inline bool
 routes_is_unchanged(
@@ -462,8 +472,8 @@ routes_is_unchanged(
 }
 
 /*
- * Set the address of a worker and mark the worker as the most recently seen
- * one.  Returns the number of its route, or 0 if memory or quota is exhausted.
+ * Set the address of a worker whose packet has just arrived.  Returns the
+ * number of the worker's route, or 0 if memory or quota is exhausted.
  */
 static inline uint32_t
 routes_move_worker(struct routes *r, uint16_t cluster, uint32_t worker,
@@ -506,7 +516,10 @@ routes_note(struct routes *r, uint16_t cluster, uint32_t worker,
 	return true;
 }
 
-/* Was the worker with route `it` seen within the last ROUTES_KEEP_NS? */
+/*
+ * Has a packet of the worker with route `it` arrived within the last
+ * ROUTES_KEEP_NS?
+ */
 static inline bool
 routes_is_fresh(const struct route *it, uint64_t now_ns)
 {

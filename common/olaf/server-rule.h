@@ -10,10 +10,10 @@
  * 	optimizer	w <- w + rate g_a (sgd), or Adam's step of g_a
  *
  * Each operation is rounded to binary32.  If a vector needs several packets,
- * each packet carries a range of the vector, and the server stores and answers
+ * each packet contains a range of the vector, and the server stores and answers
  * each range separately.  Each range has its own version, step count and r_g.
- * An update that would make a weight infinite or NaN changes nothing.  The
- * functions have no side effects.  server_rule_free() frees the vectors.
+ * If an update would make a weight infinite or NaN, the update changes nothing.
+ * The functions have no side effects.  server_rule_free() frees the vectors.
  */
 #ifndef INNET_OLAF_SERVER_RULE_H
 #define INNET_OLAF_SERVER_RULE_H
@@ -30,17 +30,17 @@ enum server_rule_gate { SERVER_RULE_NONE, SERVER_RULE_EMA, SERVER_RULE_LAST,
     SERVER_RULE_BEST };
 enum server_rule_optimizer { SERVER_RULE_SGD, SERVER_RULE_ADAM };
 
-/* The verdict on an update. */
+/* What was done with an update. */
 enum server_rule_verdict {
 	SERVER_RULE_APPLIED, SERVER_RULE_GATED, SERVER_RULE_NONFINITE,
-	SERVER_RULE_MISMATCHED,		/* the update is not segmented like the
-					 * vectors of its cluster */
+	SERVER_RULE_MISMATCHED,		/* the update is not divided into ranges
+					 * like the vectors of its cluster */
 	SERVER_RULE_NO_MODEL		/* some ranges have no weights yet */
 };
 
 struct server_rule_conf {
 	enum server_rule_gate gate;
-	double gate_ema;	/* weight of the newest reward in r_g */
+	double gate_ema;	/* weight that the newest reward has in r_g */
 	double average_ema;	/* the factor `a` of the average; 1: no
 				 * average */
 	enum server_rule_optimizer optimizer;
@@ -48,8 +48,8 @@ struct server_rule_conf {
 };
 
 struct server_rule_range {
-	uint32_t version;	/* version of the weights; 0: the range has no
-				 * weights yet */
+	uint32_t version;	/* version of the weights of the range; 0: the
+				 * range has no weights yet */
 	uint32_t step;		/* step count of Adam */
 	double reward;		/* the value r_g */
 	bool rewarded;		/* a reward has arrived */
@@ -64,9 +64,9 @@ struct server_rule {
 	uint32_t initial_worker;	/* worker that sent the initial
 					 * weights */
 	bool has_initial;
-	bool updated;		/* an update of this vector has arrived */
-	float *w, *g, *m, *v;	/* weights, g_a and Adam's two moments; all in
-				 * one block that w owns */
+	bool updated;		/* an update for this vector has arrived */
+	float *w, *g, *m, *v;	/* weights, average gradient g_a and Adam's two
+				 * moments, in one block that w owns */
 	float *fresh;		/* buffer for the new weights of one range */
 	struct server_rule_range *range;	/* owned */
 };
@@ -86,7 +86,7 @@ static inline bool server_rule_is_ready(const struct server_rule *p);
 
 /*
  * Return the index of the range that packet u contains, or UINT32_MAX if the
- * packet is not segmented like this vector.
+ * packet's vector is not divided like this vector.
  */
 static inline uint32_t server_rule_range(const struct server_rule *p,
     const struct update *u);
@@ -100,7 +100,7 @@ static inline uint32_t server_rule_range(const struct server_rule *p,
 static inline bool server_rule_take_weights(struct server_rule *p,
     const struct update *u);
 
-/* Apply an update.  Returns the verdict on the update. */
+/* Apply an update, or reject it.  Returns what was done with the update. */
 static inline enum server_rule_verdict server_rule_update(
     const struct server_rule_conf *cf, struct server_rule *p,
     const struct update *u);
@@ -118,8 +118,8 @@ static inline bool server_rule_admits(const struct server_rule_conf *cf,
     const struct server_rule_range *at, double r);
 
 /*
- * Update r_g and the version after an update.  `pass` is true if the gate
- * admitted the update.  innet-sim has no vectors, so it needs only this
+ * Change r_g and the version of a range after an update.  `pass` is true if the
+ * gate admitted the update.  innet-sim has no vectors, so it needs only this
  * function and server_rule_admits().
  */
 static inline enum server_rule_verdict server_rule_finish(
@@ -128,7 +128,7 @@ static inline enum server_rule_verdict server_rule_finish(
 
 /*
  * Return the header of a model packet that answers u, for worker `to`.  `at` is
- * the state of the range.
+ * the state of the range that u contains.
  */
 static inline struct update server_rule_model_header(
     const struct server_rule_range *at, const struct update *u, uint32_t to);
@@ -190,8 +190,9 @@ server_rule_take_weights(struct server_rule *p, const struct update *u)
 		uint32_t n = u->n;
 
 		if (u->following == 0 && u->n < u->elements)
-			return false;	/* the last packet does not show how
-					 * long the other packets are */
+			return false;	/* the last packet of a vector does not
+					 * show how long the other packets
+					 * are */
 		if (p->w == NULL && !server_rule_init(p, u->elements, n))
 			return false;
 		p->has_initial = true;
@@ -217,8 +218,8 @@ server_rule_admits(const struct server_rule_conf *cf,
 }
 
 /*
- * Update r_g with the reward r of an update, whether the gate admitted it or
- * not.
+ * Change r_g according to the reward r of an update, whether or not the gate
+ * admitted the update.
  */
 static inline void
 server_rule_update_reward(const struct server_rule_conf *cf,
@@ -266,8 +267,8 @@ server_rule_finish(const struct server_rule_conf *cf,
 }
 
 /*
- * Apply the gradient of u to range r.  If a weight would not be finite, change
- * nothing and return false.
+ * Apply the gradient of u to range r.  If a weight would become infinite or
+ * NaN, change nothing and return false.
  */
 static inline bool
 server_rule_apply(const struct server_rule_conf *cf, struct server_rule *p,
@@ -281,8 +282,8 @@ server_rule_apply(const struct server_rule_conf *cf, struct server_rule *p,
 	float a, m, v;
 
 	/*
-	 * Compute all new weights first.  If a result is not finite, the update
-	 * must change nothing.
+	 * Compute all new weights before any weight changes, because the update
+	 * must change nothing if a new weight is not finite.
 	 */
 	for (uint32_t i = 0; i < u->n; i++) {
 		size_t at = u->first + i;

@@ -1,24 +1,24 @@
 /*
- * destinations.h - number the destinations of the updates at one port
+ * destinations.h - give a number to each destination of the updates at one port
  *
  * Independent training jobs can use the same cluster behind one port, but
  * updates of different jobs must never be merged.  Therefore the queue, the
  * table of shapes and the count of active clusters use keys that contain the
  * number of the destination.  A destination consists of an IPv4 or IPv6
- * address, a UDP port and the VLAN of the frame.  An update without a frame has
- * no VLAN.  A live switch and a replay of its traffic use the same numbers, so
- * that both make the same decisions.
+ * address, a UDP port and the VLAN of the frame.  An update that arrives
+ * without a frame has no VLAN.  A live switch and a replay of its traffic use
+ * the same numbers, so that both make the same decisions.
  *
- * The first destination of a port has the number 0, for which the queue has its
- * fastest tables.  Untrusted hosts can send to any number of destinations, so
- * the table contains only the most recently used destinations.  If a forgotten
- * destination is used again, it gets a new number, so its updates are not
- * merged with updates that already wait.  The old number is given to another
- * destination only after 2^22 destinations have used the same row.
+ * The first destination of a port gets the number 0.  For this number, the
+ * queue has its fastest tables.  Untrusted hosts can send to any number of
+ * destinations, so the table contains only the most recently used destinations.
+ * If a destination is used again after the table has forgotten it, the
+ * destination gets a new number, so its updates are not merged with updates
+ * that already wait.  Its old number is used again only after 2^22 destinations
+ * have used the same row.
  *
- * This is a separate file because this rule separates independent training
- * jobs.  The functions use no clock and no socket.  destinations_free() frees
- * the memory.
+ * The functions use no clock and no socket.  destinations_free() frees the
+ * memory.
  */
 #ifndef INNET_QUEUE_DESTINATIONS_H
 #define INNET_QUEUE_DESTINATIONS_H
@@ -38,17 +38,18 @@ enum {
 
 struct destination {
 	union addr to;
-	uint64_t vlan;		/* result of frame_vlan(); 0: none */
+	uint64_t vlan;		/* VLAN of the frames, as returned by
+				 * frame_vlan(); 0: no VLAN */
 	uint32_t number;
 };
 
 struct destinations {
 	struct destination last;	/* destination of the last update;
-					 * family 0: none */
+					 * family 0: there was no update */
 	struct lru rows;		/* rows of struct destination */
-	uint32_t taken[DESTINATIONS_MOST];	/* for each row, number of
+	uint32_t taken[DESTINATIONS_MOST];	/* owned; by row: number of
 						 * destinations that have used
-						 * it */
+						 * the row */
 	struct hashmap_multiplier hash_seed;
 };
 
@@ -82,9 +83,10 @@ destinations_match(
 }
 
 /*
- * Do the work of destinations_find() if the destination is not the last one.
- * If two destinations have the same key, they compete for one row: each time
- * the row changes its destination, the new one gets a new number.
+ * Do the work of destinations_find() if the destination is not that of the last
+ * update.  If two destinations have the same key, they use the same row.  Each
+ * time the row is used for the other destination, that destination gets a new
+ * number.
  */
 __attribute__((noinline, unused)) static uint32_t
 destinations_search(

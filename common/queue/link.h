@@ -2,13 +2,13 @@
  * link.h - a link that sends one frame at a time, at a rate in bits per second
  *
  * This file contains only arithmetic.  The transmission of a frame starts when
- * the frame arrives or when the previous frame departs, whichever is later.  It
- * takes (8e9 length + rate / 2) / rate ns, rounded down.  A constant time is
- * added for each frame, because hardware starts a frame some cycles after the
- * previous one.  The departure of the frame in transmission can be delayed.
- * Times are in ns on one clock, whose last value is LINK_END_NS.  A capture may
- * contain frames of any length up to 4 GB, but no frame leaves later than
- * LINK_END_NS.
+ * the frame arrives or when the previous frame departs, whichever is later.
+ * The transmission takes (8e9 length + rate / 2) / rate ns, rounded down.  A
+ * constant time is added for each frame, because hardware starts a frame some
+ * cycles after the end of the previous frame.  The departure of the frame in
+ * transmission can be delayed.  Times are in ns on one clock, and are at most
+ * LINK_END_NS.  A capture may contain frames of any length up to 4 GB, but no
+ * frame leaves later than LINK_END_NS.
  */
 #ifndef INNET_QUEUE_LINK_H
 #define INNET_QUEUE_LINK_H
@@ -26,10 +26,11 @@ struct link {
 				 * frame */
 	uint64_t free_ns;	/* departure time of the frame whose
 				 * transmission was started last */
-	uint32_t last_bytes;	/* length of the frame for which last_ns was
+	uint32_t last_bytes;	/* frame length for which last_ns was
 				 * computed */
-	uint64_t last_ns;	/* time for which this frame occupies the link;
-				 * this saves a division */
+	uint64_t last_ns;	/* time for which a frame of last_bytes bytes
+				 * occupies the link, stored to save a
+				 * division */
 };
 
 /*

@@ -2,12 +2,13 @@
  * olaf-queue.h - the Olaf queue, which merges waiting updates of the same
  *   cluster (Olaf, section 3, section 4 Algorithm 1, section 12.1)
  *
- * The frames are in slots (slots.h).  For each key (destination, cluster,
- * following), the queue records the position of the update that waits and is
- * not locked.  It uses an array for keys below `plain` and a map for other
- * keys.  An arriving update is merged with the waiting update with the same
- * key, replaces it, or is dropped.  innet-olaf(7) describes these rules and how
- * innet decides points that the paper leaves open.  These functions do not read
+ * The frames are in slots (slots.h).  The key of an update consists of its
+ * destination, its cluster and its field `following`.  For each key, the queue
+ * records the position of the update that waits and is not locked.  It uses an
+ * array for keys below `plain` and a map for other keys.  If an update with the
+ * same key waits, the arriving update is merged with the waiting update,
+ * replaces it, or is dropped.  innet-olaf(7) describes these rules, and what
+ * innet does if the paper does not define a rule.  These functions do not read
  * a clock; the caller passes the time.
  */
 #ifndef INNET_QUEUE_OLAF_QUEUE_H
@@ -35,12 +36,14 @@ enum olaf_queue_verdict {
 				 * same worker */
 	OLAF_QUEUE_REPLACED_REWARD,	/* the update replaced an update with a
 					 * lower reward */
-	OLAF_QUEUE_SUPERSEDED,	/* dropped: a waiting update of the same worker
-				 * is not older */
+	OLAF_QUEUE_SUPERSEDED,	/* the update was dropped, because a waiting
+				 * update of the same worker is not older */
 	OLAF_QUEUE_DROPPED_REWARD,	/* dropped: reward too low */
-	OLAF_QUEUE_DROPPED_LIMIT,	/* dropped: more than 65,535 updates
-					 * would be merged */
-	OLAF_QUEUE_DROPPED_FULL	/* dropped: no slot is free */
+	OLAF_QUEUE_DROPPED_LIMIT,	/* the update was dropped, because more
+					 * than 65,535 updates would be
+					 * merged */
+	OLAF_QUEUE_DROPPED_FULL	/* the update was dropped, because no slot is
+				 * free */
 };
 
 #define OLAF_QUEUE_NONE UINT32_MAX	/* no update is waiting */
@@ -50,10 +53,11 @@ struct olaf_queue {
 	uint32_t *at;		/* owned; for each key below `plain`: index in
 				 * the ring plus 1, or 0 if no update waits */
 	uint32_t plain;		/* number of entries of `at` */
-	struct hashmap waiting;	/* maps each key >= plain to the index in the
-				 * ring */
+	struct hashmap waiting;	/* maps each key >= plain to the index of the
+				 * waiting update in the ring */
 	enum olaf_queue_combine combine;
-	double threshold;	/* threshold for rewards; NAN: no test */
+	double threshold;	/* threshold for the rewards of updates; NAN:
+				 * rewards are not compared */
 };
 
 /*
@@ -84,13 +88,14 @@ static inline uint32_t olaf_queue_find(const struct olaf_queue *q,
     uint64_t key);
 
 /*
- * Offer an update that arrives at now_ns.  *lost is set to the number of
- * constituents that a replacement removed from the queue, or to 0.
+ * Offer an update that arrives at now_ns.  If the update replaces another
+ * update, set *lost to the number of constituents that this removes from the
+ * queue, otherwise to 0.
  */
 static inline enum olaf_queue_verdict olaf_queue_offer(struct olaf_queue *q,
     const struct arrival *a, uint64_t now_ns, uint16_t *lost);
 
-/* Lock the update at the head, because its transmission starts. */
+/* Lock the update at the head, because its transmission starts now. */
 static inline void olaf_queue_lock(struct olaf_queue *q,
     const struct slot *head);
 
@@ -134,9 +139,9 @@ olaf_queue_find(const struct olaf_queue *q, uint64_t key)
 }
 
 /*
- * Merge the waiting update e and the arrival a by taking their mean or sum.
- * The result, which is stored in e, has the headers of the arrival.  Returns
- * false if there is no memory.
+ * Merge the waiting update e and the arrival a by computing their mean or sum.
+ * Store the result, which has the headers of the arrival, in e.  Returns false
+ * if there is no memory.
  */
 static inline bool
 olaf_queue_merge(struct olaf_queue *q, struct slot *e, const struct arrival *a)
@@ -169,8 +174,8 @@ olaf_queue_merge(struct olaf_queue *q, struct slot *e, const struct arrival *a)
 		memmove(e->bytes + vec_at, vec, 4 * (size_t)a->up->n);
 	}
 	memcpy(e->bytes, a->bytes, vec_at);
-	if (a->tail > 0)		/* the tag is replaced when the update
-					 * leaves */
+	if (a->tail > 0)		/* the tag is not copied, because it is
+					 * replaced when the update leaves */
 		memcpy(e->bytes + have - a->tail, a->bytes + have - a->tail,
 		    a->tail);
 	e->have = have;
@@ -189,8 +194,8 @@ olaf_queue_merge(struct olaf_queue *q, struct slot *e, const struct arrival *a)
 }
 
 /*
- * Merge the arriving update a with e, which waits with the same key, replace e
- * by it or drop it.  Returns what was done.
+ * The update e waits and has the same key as the arriving update a.  Merge a
+ * with e, replace e by a, or drop a.  Returns what was done.
  */
 static inline enum olaf_queue_verdict
 olaf_queue_decide(struct olaf_queue *q, struct slot *e, const struct arrival *a)
@@ -198,7 +203,7 @@ olaf_queue_decide(struct olaf_queue *q, struct slot *e, const struct arrival *a)
 	const double r = (double)a->up->reward, re = (double)e->up.reward;
 
 	/*
-	 * The cluster is now used by another job (port.h), so the two updates
+	 * A different job now uses the cluster (port.h), so the two updates
 	 * cannot be merged.
 	 */
 	if (a->up->n != e->up.n || a->up->elements != e->up.elements ||
@@ -246,8 +251,8 @@ olaf_queue_offer(struct olaf_queue *q, const struct arrival *a, uint64_t now_ns,
 	if (slot < 0)
 		return OLAF_QUEUE_DROPPED_FULL;
 	/*
-	 * If the queue was empty, the transmission of the frame starts at once,
-	 * so it never waits and needs no entry.
+	 * If the queue was empty, the transmission of the frame starts at once.
+	 * The update never waits, so it needs no entry.
 	 */
 	if (q->slots->count > 1 && key < q->plain)
 		q->at[key] = (uint32_t)slot + 1;

@@ -3,8 +3,8 @@
  *
  * The queue is the Olaf queue or a drop-tail queue; all other code is shared.
  * In both cases frames that are not updates (results, regular traffic) are
- * queued as in a drop-tail queue.  The caller offers arrivals in order of time
- * and processes departures:
+ * queued as in a drop-tail queue.  The caller offers arrivals in order of time,
+ * and processes departures as follows:
  *
  * 	while (port_deadline_ns(p) <= now)
  * 		... port_head(p) leaves ... port_pop(p);
@@ -37,8 +37,9 @@
 enum port_queue { PORT_FIFO, PORT_OLAF };
 
 #define PORT_NEVER UINT64_MAX
-#define PORT_FORGET_NS 60000000000u	/* how long a cluster's shape is kept
-					 * without updates: one minute */
+#define PORT_FORGET_NS 60000000000u	/* a cluster's shape is forgotten if no
+					 * update has arrived for this time: one
+					 * minute */
 
 enum { PORT_SHAPES_MOST = 65536 };	/* maximum number of shapes for
 					 * destinations other than destination
@@ -47,7 +48,8 @@ enum { PORT_SHAPES_MOST = 65536 };	/* maximum number of shapes for
 struct port_conf {
 	enum port_queue queue;
 	uint32_t slots;		/* Qmax, the number of slots, including the slot
-				 * of the frame in transmission; 0: no limit */
+				 * of the frame that is being transmitted; 0: no
+				 * limit */
 	uint64_t rate_bps;	/* rate of the link; 0: no limit, so
 				 * transmission takes no time */
 	uint32_t extra_bytes;	/* number of bytes added to the length of each
@@ -57,7 +59,8 @@ struct port_conf {
 	uint64_t merge_ns;	/* time by which each merge in the Olaf queue
 				 * delays the departure of the head */
 	enum olaf_queue_combine combine;
-	double threshold;	/* threshold for rewards; NAN: off */
+	double threshold;	/* threshold for the rewards of updates; NAN:
+				 * rewards are not compared */
 	uint64_t active_window_ns;
 	uint32_t clusters;	/* number of cluster ids; 0: 65,536 */
 	bool silent;		/* do not write the queue status into models */
@@ -70,20 +73,20 @@ enum port_kind { PORT_REGULAR, PORT_PROGRAM, PORT_KINDS };
 
 struct port_count {
 	uint64_t sent, dropped, queued;
-	uint64_t bytes;		/* total length of the frames that left;
-				 * PORT_PROGRAM includes updates */
+	uint64_t bytes;		/* total length of the frames that have left;
+				 * for PORT_PROGRAM, updates are included */
 };
 
 /*
- * The shape of a cluster: the number of elements in its vectors and packets.  0
- * means that a number is not known yet.  The shape is forgotten when no update
- * of the cluster has arrived for PORT_FORGET_NS, because another job may use
- * the cluster after that time.  Each destination has its own shapes.
+ * The shape of a cluster: the numbers of elements in its vectors and in its
+ * packets.  A number is 0 if it is not known yet.  The shape is forgotten when
+ * no update of the cluster has arrived for PORT_FORGET_NS, because another job
+ * may use the cluster after that time.  Each destination has its own shapes.
  */
 struct port_shape {
 	uint32_t elements, n, n_last;	/* number of elements in a vector; in
-					 * each packet except the last; in the
-					 * last packet */
+					 * each packet except the last of a
+					 * vector; in this last packet */
 	uint64_t seen_ns;
 };
 
@@ -92,8 +95,8 @@ struct port_updates {
 	struct destinations destinations;
 	struct port_shape *shape;	/* shape of each cluster for destination
 					 * 0 */
-	struct lru shapes;	/* shapes for other destinations (rows of struct
-				 * port_shape) */
+	struct lru shapes;	/* shape of each cluster for other destinations;
+				 * each row is a struct port_shape */
 	struct olaf_queue olaf;
 	struct active_clusters active;
 	struct tally tally;
@@ -101,25 +104,27 @@ struct port_updates {
 
 struct port {
 	struct slots slots;
-	uint64_t deadline_ns;	/* time when the head leaves; PORT_NEVER: the
-				 * queue is empty */
+	uint64_t deadline_ns;	/* time when the frame at the head leaves;
+				 * PORT_NEVER: the queue is empty */
 	uint64_t put_off_ns;	/* time by which merges have delayed the
-				 * deadline */
-	struct port_updates *updates;	/* NULL: no update has arrived */
+				 * deadline of the head */
+	struct port_updates *updates;	/* owned; NULL: no update has arrived
+					 * yet */
 	struct link link;
 	struct port_conf cf;
 	struct port_count n[PORT_KINDS];
-	uint32_t index;		/* number that the owner gave to this port */
+	uint32_t index;		/* number that the owner has assigned to this
+				 * port */
 };
 
 /* The result of port_offer(). */
 enum port_verdict {
-	PORT_TAKEN,		/* the tally records what happened to the
-				 * update */
-	PORT_MISMATCHED,	/* ignored: the update does not have the shape
-				 * of its cluster */
-	PORT_NO_MEMORY		/* ignored: there is no memory for the state of
-				 * the port */
+	PORT_TAKEN,		/* the update was processed, and the tally
+				 * records what happened to it */
+	PORT_MISMATCHED,	/* the update was ignored, because it does not
+				 * have the shape of its cluster */
+	PORT_NO_MEMORY		/* the update was ignored, because there is no
+				 * memory for the state of the port */
 };
 
 /*
@@ -128,7 +133,7 @@ enum port_verdict {
  */
 static inline bool port_init(struct port *p, const struct port_conf *cf);
 
-/* Free the queue and the state for updates. */
+/* Free the queue and the state that concerns updates. */
 static inline void port_free(struct port *p);
 
 /*
@@ -144,10 +149,13 @@ static inline enum port_verdict port_offer(struct port *p,
 static inline bool port_offer_plain(struct port *p, const struct arrival *a,
     uint64_t now_ns);
 
-/* Return the time when the frame in transmission leaves, or PORT_NEVER. */
+/*
+ * Return the time when the frame that is being transmitted leaves, or
+ * PORT_NEVER.
+ */
 static inline uint64_t port_deadline_ns(const struct port *p);
 
-/* Return the frame in transmission, or NULL. */
+/* Return the frame that is being transmitted, or NULL. */
 static inline struct slot *port_head(const struct port *p);
 
 /*
@@ -157,14 +165,14 @@ static inline struct slot *port_head(const struct port *p);
 static inline void port_pop(struct port *p);
 
 /*
- * Remove the frame at the head, which has not left, because the port went down.
+ * Remove the frame at the head without sending it, because the port went down.
  * The caller must count the frame.
  */
 static inline void port_drop_head(struct port *p, uint64_t now_ns);
 
 /*
- * Write the header of the update in slot s into its bytes.  This is necessary
- * after a merge.
+ * Write the header of the update in slot s into the bytes of the slot.  This is
+ * necessary after a merge.
  */
 static inline void port_update_header(struct slot *s);
 
@@ -183,8 +191,9 @@ static inline uint32_t port_find_destination(struct port *p,
     const union addr *to, uint64_t tags);
 
 /*
- * Learn the shape of a cluster from a model.  The model must have come from the
- * destination to which the updates of the cluster are sent, through this port.
+ * Record the shape of a cluster, which a model shows.  The model must have come
+ * from the destination to which the updates of the cluster are sent through
+ * this port.
  */
 static inline void port_learn_shape(struct port *p, const struct update *model,
     uint32_t destination, uint64_t now_ns);
@@ -193,25 +202,25 @@ static inline void port_learn_shape(struct port *p, const struct update *model,
 static inline void port_prefetch(const struct port *p, uint16_t cluster);
 
 /*
- * Allocate the state for updates, unless it exists already.  Returns false if
- * there is no memory.
+ * Allocate the state that concerns updates, unless it exists already.  Returns
+ * false if there is no memory.
  */
 __attribute__((unused)) static bool port_allocate_updates(struct port *p);
 
 /*
- * Return how many bytes a port takes for updates to all destinations but the
- * first, if there are as many destinations as there can be.
+ * Return the maximum number of bytes that a port uses for updates to
+ * destinations other than the first destination.
  */
 static inline uint64_t port_destination_bytes(uint32_t clusters);
 
 /*
  * Count what the queue did with update u.  `lost` is the number of constituents
- * that it removed from the queue.
+ * that u removed from the queue.
  */
 static inline void port_count_verdict(struct port *p, enum olaf_queue_verdict v,
     const struct update *u, uint16_t lost);
 
-/* Count the frames that are still in the queue at the end. */
+/* Count the frames that are still in the queue at the end of a run. */
 static inline void port_count_queued(struct port *p);
 
 /*
@@ -222,7 +231,7 @@ static inline bool port_forget_clusters(struct port *p);
 
 /* implementation */
 
-/* Free the state for updates. */
+/* Free the state that concerns updates. */
 static inline void
 port_updates_free(struct port_updates *u)
 {
@@ -356,8 +365,8 @@ port_pop(struct port *p)
 }
 
 /*
- * Does update u match the shape s of its cluster?  Each number that is not yet
- * known is learned from the first packet that shows it.
+ * Does update u have the shape s of its cluster?  If a number of s is not known
+ * yet and u shows this number, store it in s.
  */
 static inline bool
 port_shape_fits(struct port_shape *s, const struct update *u, uint64_t now_ns)
@@ -365,8 +374,8 @@ port_shape_fits(struct port_shape *s, const struct update *u, uint64_t now_ns)
 	bool last = u->following == 0 && u->n < u->elements;
 
 	if (last && u->n > u->elements - u->n)
-		return false;	/* the last packet would be longer than the
-				 * others */
+		return false;	/* otherwise the last packet would be longer
+				 * than the other packets */
 	if (s->elements == 0 || now_ns - s->seen_ns >= PORT_FORGET_NS)
 		*s = (struct port_shape){ .elements = u->elements };
 	if (s->elements != u->elements)
@@ -447,8 +456,8 @@ port_count_verdict(struct port *p, enum olaf_queue_verdict v,
 
 /*
  * If the queue has merged or replaced an update, delay the departure of the
- * head by the time that this takes, because hardware cannot read and write its
- * queue at the same time.
+ * head by the time that this operation takes, because hardware cannot read and
+ * write its queue at the same time.
  */
 static inline void
 port_add_merge_time(struct port *p, enum olaf_queue_verdict v)

@@ -1,13 +1,14 @@
 /*
  * slots.h - a ring of frames that wait for a link, and the drop-tail queue
  *
- * The ring has a fixed size or, with size 0, grows without a limit.  The frame
- * at the head is in transmission.  This frame keeps its slot until it has left,
- * and must not be changed.  The bytes of a slot are a whole frame or only the
- * payload of a datagram, as the driver decides.  If they contain an update, it
- * begins at offset payload_at.  Slots own their bytes.  The memory of a slot
- * grows on demand and is kept when the slot becomes free.  A budget can limit
- * the memory of all slots.
+ * The ring has a fixed size or, if the size is given as 0, grows without a
+ * limit.  The frame at the head is the frame that is being transmitted.  This
+ * frame keeps its slot until it has left, and must not be changed.  Depending
+ * on the driver, the bytes of a slot are a whole frame or only the payload of a
+ * datagram.  If these bytes contain an update, the update begins at offset
+ * payload_at.  Slots own their bytes.  The memory of a slot grows on demand and
+ * is kept when the slot becomes free.  A budget can limit the memory of all
+ * slots.
  *
  * fifo_offer() is the drop-tail queue (the baseline of Olaf, section 8).
  */
@@ -26,11 +27,14 @@
 
 enum { SLOTS_FIRST = 64 };	/* initial size of a ring without a limit */
 
-/* The destination of a datagram.  A whole frame needs none. */
+/*
+ * The destination of a datagram.  It is not used for a whole frame, which
+ * contains its destination.
+ */
 struct slot_to {
 	union addr to;
-	union addr from;	/* source address; family 0: the address of the
-				 * socket */
+	union addr from;	/* source address; family 0: use the address of
+				 * the socket */
 	uint32_t socket;	/* number of the switch's socket (see struct
 				 * packet) */
 	uint8_t tos;
@@ -38,8 +42,9 @@ struct slot_to {
 
 struct slot {
 	uint8_t *bytes;		/* owned */
-	uint32_t have, room;	/* number of bytes filled; number allocated */
-	uint32_t wire_bytes;	/* length of the frame on the link */
+	uint32_t have, room;	/* number of bytes in use; number of bytes
+				 * allocated */
+	uint32_t wire_bytes;	/* length of the frame on the link, in bytes */
 	uint32_t payload_at;	/* offset of the update in `bytes` */
 	uint32_t len;		/* length of the frame before truncation */
 	uint32_t tail;		/* length of the counter and the tag after the
@@ -47,16 +52,16 @@ struct slot {
 	uint32_t destination;	/* number of the destination (destinations.h) */
 	bool framed;		/* `bytes` is a whole frame, not only a
 				 * payload */
-	bool bare;		/* the update is a packet in the paper's
-				 * format */
+	bool bare;		/* the update is a bare packet, which is a
+				 * packet in the format of the Olaf paper */
 	bool changed;		/* the update was merged, so header and checksum
 				 * must be computed again */
-	bool is_update;		/* the slot contains an update; false: other
-				 * traffic */
+	bool is_update;		/* the slot contains an update; if not set, it
+				 * contains other traffic */
 	struct update up;	/* the parsed update; its `vec` points into
 				 * `bytes` */
 	uint64_t opened_ns;	/* time when the slot was filled */
-	struct slot_to to;	/* used if `framed` is false */
+	struct slot_to to;	/* destination; used if `framed` is false */
 };
 
 /* A limit on memory that several rings share. */
@@ -77,17 +82,17 @@ struct slots {
 struct arrival {
 	const uint8_t *bytes;
 	uint32_t have;
-	uint32_t wire_bytes;	/* length of the frame on the link */
+	uint32_t wire_bytes;	/* length of the frame on the link, in bytes */
 	uint32_t payload_at;	/* offset of the update in `bytes` */
 	uint32_t len;		/* length of the frame before truncation */
 	uint32_t tail;		/* length of the counter and the tag after the
 				 * vector */
-	uint32_t destination;	/* as in struct slot; 0 if there is only one
-				 * destination */
+	uint32_t destination;	/* number of the destination, as in struct slot;
+				 * 0 if there is only one destination */
 	bool framed, bare;	/* as in struct slot */
 	bool is_update;
-	const struct update *up;	/* the update, whose `vec` points into
-					 * `bytes`; or NULL */
+	const struct update *up;	/* the parsed update, whose `vec` points
+					 * into `bytes`, or NULL */
 	const struct slot_to *to;	/* destination if `framed` is false;
 					 * otherwise NULL */
 };
@@ -102,32 +107,33 @@ static inline bool slots_init(struct slots *s, uint32_t size);
 static inline void slots_free(struct slots *s);
 
 /*
- * Put the arrival a into a new slot at the tail.  Returns the index of the slot
- * in the ring, which is valid until the frame leaves.  Returns -1 if no slot is
- * free or there is no memory.
+ * Store the arrival a in a new slot at the tail.  Returns the index of this
+ * slot in the ring, which is valid until the frame leaves.  Returns -1 if no
+ * slot is free or there is no memory.
  */
 static inline int64_t slots_append(struct slots *s, const struct arrival *a,
     uint64_t now_ns);
 
-/* Return the frame in transmission, or NULL. */
+/* Return the frame that is being transmitted, or NULL. */
 static inline struct slot *slots_head(const struct slots *s);
 
 /*
  * Remove the frame at the head, which has left.  If the ring is now empty, it
- * starts again at index 0, because this slot is still in the cache.
+ * starts again at index 0, because the slot with this index is still in the
+ * cache.
  */
 static inline void slots_pop(struct slots *s);
 
 /*
- * Copy the bytes of arrival a and their description into s.  Returns false if
- * there is no memory.
+ * Copy the bytes of arrival a and the description of these bytes into slot s.
+ * Returns false if there is no memory.
  */
 static inline bool slots_fill(struct slot *s, const struct arrival *a);
 
 /* Prefetch the slot with index `at` modulo the size of the ring. */
 static inline void slots_prefetch(const struct slots *s, uint32_t at);
 
-/* Return how much memory the ring and its slots use, in bytes. */
+/* Return the number of bytes of memory that the ring and its slots use. */
 static inline uint64_t slots_bytes(const struct slots *s);
 
 /*
@@ -137,8 +143,8 @@ static inline uint64_t slots_bytes(const struct slots *s);
 static inline bool slots_charge_budget(struct slots_budget *b, uint64_t bytes);
 
 /*
- * Append the arrival a.  Returns false if a is dropped because no slot is free
- * or there is no memory.
+ * Offer the arrival a to the drop-tail queue.  Returns false if a is dropped,
+ * because no slot is free or there is no memory.
  */
 static inline bool fifo_offer(struct slots *s, const struct arrival *a,
     uint64_t now_ns);
@@ -241,7 +247,8 @@ slots_fill(struct slot *s, const struct arrival *a)
 {
 	if (s->room < a->have && !slots_enlarge(s, a->have, NULL))
 		return false;
-	if (a->have > 0)	/* a frame can be empty and have no bytes */
+	if (a->have > 0)	/* memcpy() must not get NULL, but an empty
+				 * frame may have no bytes */
 		memcpy(s->bytes, a->bytes, a->have);
 	s->have = a->have;
 	s->wire_bytes = a->wire_bytes;

@@ -2,8 +2,8 @@
  * tally.h - count what happened to every update, for each cluster and in total
  *
  * Each counter counts packets and constituents (the updates of workers that a
- * packet contains).  In every run, and for every cluster, the constituents obey
- * this law:
+ * packet contains).  For every cluster, the numbers of constituents obey this
+ * law:
  *
  * 	arrived = delivered + superseded + dropped_full + dropped_reward +
  * 	          dropped_limit + queued
@@ -35,10 +35,10 @@ struct tally_cluster {
 
 struct tally {
 	struct tally_cluster all;
-	void *block;			/* owned; memory in which `cluster` is
-					 * an aligned array */
-	struct tally_cluster *cluster;	/* one entry for each possible cluster
-					 * id */
+	void *block;			/* owned; the memory that contains the
+					 * aligned array `cluster` */
+	struct tally_cluster *cluster;	/* counters by cluster id, one entry for
+					 * each possible id */
 	uint64_t *merged;		/* merged[m]: number of delivered
 					 * packets with m constituents */
 	uint32_t merged_room;		/* number of entries of `merged` */
@@ -84,7 +84,10 @@ tally_free(struct tally *t)
 	free(t->merged);
 }
 
-/* Count one packet, to which event `what` happened, and its constituents. */
+/*
+ * Count one packet to which event `what` has happened, and the constituents of
+ * this packet.
+ */
 static inline void
 tally_add(struct tally *t, enum tally_event what, uint16_t cluster,
     uint16_t constituents)
@@ -97,7 +100,7 @@ tally_add(struct tally *t, enum tally_event what, uint16_t cluster,
 	t->all.of[what].constituents += constituents;
 }
 
-/* Count one delivered packet and its constituents. */
+/* Count one packet that was delivered, and the constituents of this packet. */
 static inline void
 tally_count_delivery(struct tally *t, uint16_t cluster, uint16_t constituents)
 {

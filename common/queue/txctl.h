@@ -4,22 +4,21 @@
  *
  * A switch uses struct active_clusters to count N, the number of keys seen
  * within a time window.  The keys are in a list in the order in which they were
- * last seen, so it takes constant time to record a key or to forget one.  Keys
- * below `plain` are indices of the array that contains the list.  For other
- * keys a map gives the index as long as they are in the window.  Untrusted
- * hosts can choose these other keys, so at most ACTIVE_CLUSTERS_OTHERS of them
- * are counted.  This is no restriction, because a status can report at most
- * 65,535 keys.
+ * last seen, so recording or forgetting a key takes constant time.  Keys below
+ * `plain` are indices of the array that contains the list.  For other keys that
+ * are in the window, a map contains the index.  Untrusted hosts can choose
+ * these other keys, so at most ACTIVE_CLUSTERS_OTHERS such keys are counted.
+ * This is no restriction, because a status can report at most 65,535 keys.
  *
  * A switch writes its status (Qmax and N) into each model that passes.  A
  * worker keeps the last status and sends an update with probability min(Qmax /
  * N + f, 1).  The term f grows with the time d since the last status arrived.
- * It is 0 while d is at most the threshold T, and v (d - T) after that, with d
- * and T in seconds.  The factor v is 1/T ("urgent") or T ("fair").  As in the
- * paper, these two kinds do not limit sending if N = Qmax, although the slot in
- * transmission is locked and updates are dropped.  The kinds "urgent-locked"
- * and "fair-locked" count only Qmax - 1 slots, so they already limit sending
- * when N = Qmax.
+ * The term f is 0 while d is at most the threshold T, and v (d - T) after that,
+ * with d and T in seconds.  The factor v is 1/T ("urgent") or T ("fair").  As
+ * in the paper, these two kinds do not limit sending if N = Qmax, although one
+ * of the Qmax slots is locked during a transmission, so updates are dropped.
+ * The kinds "urgent-locked" and "fair-locked" count only Qmax - 1 slots, so
+ * they already limit sending when N = Qmax.
  *
  * These functions use no clock and no random number generator.  The caller
  * passes times (in ns, never decreasing) and random numbers.
@@ -45,22 +44,23 @@ struct active_clusters_node {
 	uint64_t seen;		/* time when the key was last seen, plus 1 ns;
 				 * 0: the key is not in the list */
 	uint32_t older, newer;	/* indices of the neighbours in the list; 0 at
-				 * its ends */
+				 * the ends of the list */
 };
 
 struct active_clusters {
-	struct hashmap index;	/* maps each key >= plain to its index */
+	struct hashmap index;	/* maps each key >= plain to its index in
+				 * `node` */
 	struct active_clusters_node *node;	/* owned; node[0] is both ends
 						 * of the list */
-	uint64_t *key;		/* owned; keys of the nodes whose index is above
-				 * `plain` */
+	uint64_t *key;		/* owned; the key of each node whose index is
+				 * above `plain` */
 	uint32_t plain;
-	uint32_t room, used;	/* number of nodes allocated; number of nodes
-				 * that were ever used */
+	uint32_t room, used;	/* number of nodes that are allocated; number of
+				 * nodes that were ever used */
 	uint32_t free;		/* index of the first released node, or 0;
 				 * released nodes are linked by `newer` */
-	uint32_t count;		/* number of keys in the list; N after
-				 * active_clusters_count() */
+	uint32_t count;		/* number of keys in the list; after
+				 * active_clusters_count() this is N */
 	uint64_t window_ns;
 };
 
@@ -96,8 +96,8 @@ static inline bool active_clusters_init(struct active_clusters *a,
 static inline void active_clusters_free(struct active_clusters *a);
 
 /*
- * Return how many bytes the list and the map take for all keys that are not
- * below `plain`, if there are as many as there can be.
+ * Return the maximum number of bytes that the list and the map use for keys
+ * that are not below `plain`.
  */
 static inline uint64_t active_clusters_other_bytes(uint32_t plain);
 
@@ -116,8 +116,8 @@ static inline uint32_t active_clusters_count(struct active_clusters *a,
     uint64_t now_ns);
 
 /*
- * Store the status s of a model that arrived at now_ns, if a switch has filled
- * in the status.
+ * Store the status s of a model that arrived at now_ns, if a switch has written
+ * the status.
  */
 static inline void txctl_set_status(struct txctl *t,
     const struct update_status *s, uint64_t now_ns);
@@ -136,8 +136,8 @@ static inline bool txctl_should_send(const struct txctl *t, uint64_t now_ns,
     double draw);
 
 /*
- * Merge `own`, the status of a switch, into the status field of a model that
- * passes through it.  The status is written if no switch has filled in the
+ * Merge `own`, the status of a switch, into *field, the status field of a model
+ * that passes through this switch.  Write `own` if no switch has written the
  * field, or if Qmax / N is less in `own` than in the field.  Returns whether
  * *field was changed.
  */
@@ -217,8 +217,8 @@ active_clusters_release(struct active_clusters *a, uint32_t at)
 }
 
 /*
- * Return the index of a key that is not below `plain`, and assign an index if
- * it has none.  Returns 0 if that is not possible.
+ * Return the index of a key that is not below `plain`.  If the key has no
+ * index, assign an index to it.  Returns 0 if that is not possible.
  */
 __attribute__((noinline, unused)) static uint32_t
 active_clusters_find_other(

@@ -5,18 +5,18 @@
  * A priority is a finite float that is not negative, and is stored without
  * change.  Its leaf in a sum tree is round(p^alpha * 2^shift), but at least 1
  * if p > 0.  If p = 0, the leaf is 0.  P = leaf / total is the exact
- * probability with which the slot is drawn.
+ * probability that the slot is drawn.
  *
  * `shift` depends on the mean of the leaves that are not 0.  If the mean leaves
  * its range, or if a leaf would exceed SUMTREE_WEIGHT_MAX, all leaves are
  * rebuilt from the priorities with another shift.  This shift brings the mean
- * to about PRIORITIES_MEAN, or as near to it as the greatest leaf allows.  If
- * p^alpha is below about 2^-15 of the mean, or 2^-23 of the greatest p^alpha,
- * the leaf is raised to 1.
+ * to about PRIORITIES_MEAN or, if the greatest leaf does not allow this, as
+ * near to it as possible.  If p^alpha is below about 2^-15 of the mean, or
+ * 2^-23 of the greatest p^alpha, the leaf is raised to 1.
  *
  * If `slice` is set, a rebuild takes several steps.  A second tree is made
- * while draws still use the first tree with the old shift.  A leaf that is too
- * large for the first tree is set to SUMTREE_WEIGHT_MAX.
+ * while draws still use the first tree with the old shift.  If a new leaf is
+ * too large for the first tree, it is set to SUMTREE_WEIGHT_MAX.
  */
 #ifndef INNET_REPLAY_PRIORITY_SAMPLING_H
 #define INNET_REPLAY_PRIORITY_SAMPLING_H
@@ -34,10 +34,12 @@
 #include "common/base/rng.h"
 #include "common/replay/sumtree.h"
 
-#define PRIORITIES_MEAN 0x1p14		/* mean leaf after a rescale */
-#define PRIORITIES_RANGE 8	/* factor by which the mean may move away from
+#define PRIORITIES_MEAN 0x1p14		/* mean of the leaves after the shift
+					 * has changed */
+#define PRIORITIES_RANGE 8	/* factor by which the mean may differ from
 				 * PRIORITIES_MEAN */
-#define PRIORITIES_POWER_MAX 4	/* largest alpha and beta; the smallest is 0 */
+#define PRIORITIES_POWER_MAX 4	/* largest value of alpha and beta; the smallest
+				 * value is 0 */
 enum { PRIORITIES_GROUP = 256 };	/* number of priorities that are
 					 * processed together */
 
@@ -46,25 +48,27 @@ struct priorities {
 	float *priority;	/* priorities by slot; 0 if a slot has none */
 	double alpha;
 	int shift;
-	float highest;		/* highest priority so far; 0 before the
-				 * first */
+	float highest;		/* highest priority so far; 0 if there was
+				 * none */
 	size_t live;		/* number of slots with a priority above 0 */
-	size_t used;		/* no slot from this one on has ever had a
-				 * priority */
-	double low;		/* rescale if the mean leaf is below this */
-	uint64_t raised;	/* number of leaves below 1/2 that were raised
-				 * to 1 */
-	bool pinned;		/* the greatest leaf limits `shift` */
-	size_t since;		/* number of leaves set since `shift` was
-				 * chosen */
+	size_t used;		/* first slot from which on no slot has ever had
+				 * a priority */
+	double low;		/* if the mean of the leaves is below this
+				 * value, the shift must change */
+	uint64_t raised;	/* number of leaves that were raised to 1
+				 * because they were below 1/2 */
+	bool pinned;		/* the greatest leaf does not allow a larger
+				 * `shift` */
+	size_t since;		/* number of leaves that were set since `shift`
+				 * was chosen */
 
-	size_t slice;		/* number of leaves rebuilt in one step, in
-				 * whole nodes; 0: all leaves */
+	size_t slice;		/* number of leaves that one step of a rebuild
+				 * makes, as whole nodes; 0: all leaves */
 	struct sumtree next;	/* the second tree; `leaf` is NULL if there is
 				 * none */
 	int next_shift;
-	size_t made;		/* all leaves of the second tree before this
-				 * slot are made */
+	size_t made;		/* first slot whose leaf in the second tree has
+				 * not been made */
 	double next_most;	/* greatest p^alpha in the second tree */
 	bool large;		/* a leaf was too large for the second tree */
 	bool second;		/* this rebuild corrects the shift of the last
@@ -72,8 +76,9 @@ struct priorities {
 	size_t most;		/* largest number of leaves that were rebuilt in
 				 * one step */
 
-	double back_sum;	/* sum of p^alpha in priorities_put_back() */
-	double back_most;	/* greatest p^alpha in priorities_put_back() */
+	double back_sum;	/* sum of p^alpha of all priorities that
+				 * priorities_put_back() has got */
+	double back_most;	/* greatest p^alpha of these priorities */
 };
 
 /*
@@ -86,7 +91,7 @@ static inline bool priorities_open(struct priorities *r, size_t capacity,
 /* Free the memory. */
 static inline void priorities_close(struct priorities *r);
 
-/* Can p be a priority? */
+/* Is p a valid priority? */
 static inline bool priorities_valid(float p);
 
 /*
@@ -97,8 +102,8 @@ static inline void priorities_set(struct priorities *r, const uint32_t *slot,
     const float *p, size_t n);
 
 /*
- * Set n <= capacity priorities from slot `from` on.  Slot 0 follows the last
- * slot.
+ * Set the priorities of n consecutive slots, from slot `from` on.  n is at most
+ * the capacity.  Slot 0 follows the last slot.
  */
 static inline void priorities_insert(struct priorities *r, size_t from,
     const float *p, size_t n);
@@ -108,11 +113,11 @@ static inline void priorities_clear(struct priorities *r, const uint32_t *slot,
     size_t n);
 
 /*
- * Put the priorities of n slots back into an empty tree, to restore them.  Pass
- * each slot exactly once, in any number of calls.  Then call
+ * Store the priorities of n slots in an empty tree, to restore a saved table.
+ * Pass each slot exactly once, in any number of calls.  Then call
  * priorities_begin_leaves(), and after it priorities_make_leaves() for the same
- * slots.  The scale is chosen once, so the time is proportional to the number
- * of slots and does not depend on the priorities.
+ * slots.  The shift is chosen only once, so the time is proportional to the
+ * number of slots and does not depend on the priorities.
  */
 static inline void priorities_put_back(struct priorities *r,
     const uint32_t *slot, const float *p, size_t n);
@@ -121,16 +126,17 @@ static inline void priorities_make_leaves(struct priorities *r,
     const uint32_t *slot, size_t n);
 
 /*
- * Draw n slots by weight, and store their probabilities P and their importance
- * weights.  An importance weight is (N P)^-beta, divided by the greatest such
- * value in the batch.  N cancels out, so the weight is (least leaf of the batch
- * / leaf)^beta.  Returns false if there is nothing to draw.
+ * Draw n slots with probabilities in proportion to their leaves.  Store the
+ * probabilities P and the importance weights of these slots.  An importance
+ * weight is (N P)^-beta, divided by the greatest such value in the batch.  N
+ * cancels out, so the weight is (least leaf of the batch / leaf)^beta.  Returns
+ * false if no slot has a priority above 0.
  */
 static inline bool priorities_draw(struct priorities *r, struct rng *rng,
     double beta, bool strata, size_t n, uint32_t *slot, double *prob,
     float *weight);
 
-/* If there is a second tree, make its next slice of leaves. */
+/* If there is a second tree, make the next slice of its leaves. */
 static inline void priorities_continue_rebuild(struct priorities *r);
 
 /* Set q[i] to p[i]^alpha, or to 0 if p[i] is 0. */
@@ -189,8 +195,8 @@ priorities_power(double alpha, const float *p, size_t n, double *q)
 }
 
 /*
- * Make leaves of n <= PRIORITIES_GROUP powers.  Returns false if a leaf was too
- * large and was set to SUMTREE_WEIGHT_MAX.
+ * Compute the leaves for n <= PRIORITIES_GROUP values of p^alpha.  Returns
+ * false if a leaf was too large and was set to SUMTREE_WEIGHT_MAX.
  */
 static inline bool
 priorities_round(struct priorities *r, int shift, const double *q, size_t n,
@@ -215,7 +221,7 @@ priorities_round(struct priorities *r, int shift, const double *q, size_t n,
 
 /*
  * Return the sum of all p^alpha, and store the greatest p^alpha in *most.  If
- * `make` is set, rebuild all leaves.
+ * `make` is true, also rebuild all leaves.
  */
 static inline double
 priorities_scan(struct priorities *r, bool make, double *most)
@@ -241,7 +247,7 @@ priorities_scan(struct priorities *r, bool make, double *most)
 	return sum;
 }
 
-/* Return the shift for this mean and this greatest value of p^alpha. */
+/* Return the best shift if p^alpha has this mean and this greatest value. */
 static inline int
 priorities_shift(double mean, double most, bool *pinned)
 {
@@ -269,7 +275,7 @@ priorities_guess_shift(const struct priorities *r)
 	return priorities_shift(mean, most, &pinned);
 }
 
-/* Set the lower limit of the range for the mean, which is now `mean`. */
+/* Set the lower limit for the mean of the leaves, which is now `mean`. */
 static inline void
 priorities_settle(struct priorities *r, double mean)
 {
@@ -279,8 +285,8 @@ priorities_settle(struct priorities *r, double mean)
 }
 
 /*
- * Choose the shift for the current priorities.  If it changes, rebuild all
- * leaves.
+ * Choose the shift for the current priorities.  If the shift changes, rebuild
+ * all leaves.
  */
 static inline void
 priorities_rescale(struct priorities *r)
@@ -302,8 +308,8 @@ priorities_rescale(struct priorities *r)
 }
 
 /*
- * Begin, or begin again, a second tree with this shift.  Returns false if there
- * is no memory.
+ * Begin a second tree with this shift.  If there is a second tree already,
+ * begin it again.  Returns false if there is no memory.
  */
 static inline bool
 priorities_begin_rebuild(struct priorities *r, int shift)
@@ -382,7 +388,8 @@ priorities_continue_rebuild(struct priorities *r)
 }
 
 /*
- * Store the leaves of n <= PRIORITIES_GROUP powers in the second tree as well.
+ * Also store the leaves for n <= PRIORITIES_GROUP values of p^alpha in the
+ * second tree.
  */
 static inline void
 priorities_set_next(struct priorities *r, const uint32_t *slot, const double *q,
@@ -404,7 +411,7 @@ priorities_set_next(struct priorities *r, const uint32_t *slot, const double *q,
 
 /*
  * Rebuild all leaves if the shift no longer suits them.  The caller has just
- * set n leaves, and `fit` says whether all n fitted into the tree.
+ * set n leaves, and `fit` says whether none of them was too large for the tree.
  */
 static inline void
 priorities_check_shift(struct priorities *r, size_t n, bool fit)
@@ -420,7 +427,7 @@ priorities_check_shift(struct priorities *r, size_t n, bool fit)
 	priorities_rebuild(r, priorities_guess_shift(r));
 }
 
-/* Store the priority of a slot, but do not set the slot's leaf in the tree. */
+/* Store the priority of a slot without setting the slot's leaf in the tree. */
 static inline void
 priorities_store(struct priorities *r, size_t slot, float p)
 {

@@ -4,14 +4,14 @@
  * Each shard reports the exact sum of its weights; the client uses the last
  * report.  The n items of a draw are distributed over the shards at random in
  * proportion to these sums, each item independently.  Every shard draws its
- * share.  The probability P of an item is the actual share of its shard in the
- * draw times the probability of the item within the shard.  So P is right even
- * if the sums are old.  The importance weight of an item is (N P)^-beta divided
- * by the greatest weight in the draw.  N cancels out, so the weight is (least P
- * / P)^beta.
+ * share of the items.  The probability P of an item is the actual share of its
+ * shard in the draw times the probability of the item within the shard.  So P
+ * is correct even if the sums are old.  The importance weight of an item is (N
+ * P)^-beta divided by the greatest weight in the draw.  N cancels out, so the
+ * weight is (least P / P)^beta.
  *
  * The functions have no side effects: the caller passes sums, probabilities and
- * generators.
+ * random number generators.
  */
 #ifndef INNET_REPLAY_SHARDS_H
 #define INNET_REPLAY_SHARDS_H
@@ -32,8 +32,8 @@ enum {
 };
 
 /*
- * Return the weight of a shard with this sum and scale, as PER.SAMPLE returns
- * them.
+ * Return the weight of a shard.  `sum` and `scale` are the values that
+ * PER.SAMPLE of this shard has returned.
  */
 static inline double
 shards_weight(uint64_t sum, int64_t shift)
@@ -43,9 +43,10 @@ shards_weight(uint64_t sum, int64_t shift)
 }
 
 /*
- * Store how many of n items each shard draws, according to the weights of the
- * shards.  There are 1 to SHARDS_MAX shards.  If all weights are 0, the first
- * shard gets the whole request and reports that its weight is 0.
+ * Decide how many of n items each shard draws, at random according to the
+ * weights of the shards, and store these numbers.  There are 1 to SHARDS_MAX
+ * shards.  If all weights are 0, the first shard gets the whole request, and
+ * its answer says that its weight is 0.
  */
 static inline void
 shards_divide(const double *weigh, size_t shards, size_t n, struct rng *rng,
@@ -66,15 +67,16 @@ shards_divide(const double *weigh, size_t shards, size_t n, struct rng *rng,
 		const double x = rng_double(rng) * all;
 		size_t k = 0;
 
-		while (x >= upto[k])	/* x is less than the last sum, `all` */
+		while (x >= upto[k])	/* the search ends, because x is less
+					 * than the last sum, `all` */
 			k++;
 		share[k]++;
 	}
 }
 
 /*
- * Convert n probabilities within a shard that drew `share` of `all` items to
- * the probabilities of the whole draw.
+ * Convert n probabilities within a shard to probabilities in the whole draw.
+ * The shard drew `share` of `all` items.
  */
 static inline void
 shards_chances(double *p, size_t n, size_t share, size_t all)

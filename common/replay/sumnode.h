@@ -2,22 +2,22 @@
  * sumnode.h - the nodes of a sum tree, which consist of sixteen prefix sums
  *
  * A leaf node contains the sums of its first 1, 2, ... 16 weights.  A node
- * above it contains the sums of its first 0, 1, ... 15 children.  A search
- * counts the sums that are not above the given sum.  A change adds to all sums
- * after a child.  In both cases no sum depends on another, so the processor
- * need not wait.  A node of 32-bit sums fills a cache line, and no sum in it
- * reaches 2^31.
+ * above it contains the sums of its first 0, 1, ... 15 children.  A search for
+ * a sum counts the sums in a node that are at most the given sum.  A change of
+ * a child adds to all sums after this child.  In both cases no sum depends on
+ * another sum, so the processor can process them in parallel.  A node of 32-bit
+ * sums fills a cache line, and each of its sums is below 2^31.
  *
- * Each function works on a batch at one level.  Numbers of nodes and leaves
- * have 32 bits.  `x` is the part of the given sum that remains within its node.
- * Each function exists in plain C, which is the reference, and in a form for
- * AVX2, which gives the same results.  AVX-512 has its own form of the three
- * functions that change sums.  sumnode_plain(), sumnode_avx2() and
- * sumnode_avx512() return tables of these functions, sumnode_best() the last
- * one that this processor has.
+ * Each function works on a batch of searches or changes at one level.  Numbers
+ * of nodes and leaves have 32 bits.  `x` is the part of the given sum that
+ * remains within its node.  Each function has a version in plain C, which is
+ * the reference, and a version for AVX2, which computes the same results.  The
+ * three functions that change sums also have a version for AVX-512.
+ * sumnode_plain(), sumnode_avx2() and sumnode_avx512() return tables of these
+ * functions.  sumnode_best() returns the fastest table for this processor.
  *
- * This is a separate file because these functions work on arrays and know
- * nothing about trees.  sumtree.h is their only user; it chooses a table once.
+ * These functions work on arrays; the structure of the tree is in sumtree.h.
+ * That file is their only user, and it chooses a table once for each tree.
  */
 #ifndef INNET_REPLAY_SUMNODE_H
 #define INNET_REPLAY_SUMNODE_H
@@ -35,12 +35,12 @@
 enum {
 	SUMNODE_K = 16,
 	SUMNODE_LOG = 4,
-	SUMNODE_LINE = 64,	/* size of a node with 32-bit sums, in bytes */
-	SUMNODE_AHEAD = 40,	/* number of changes whose nodes are
-				 * prefetched */
+	SUMNODE_LINE = 64,	/* size, in bytes, of a node of 32-bit sums */
+	SUMNODE_AHEAD = 40,	/* the nodes of a change are prefetched this
+				 * number of changes before the change */
 };
 
-/* The nodes of the level below, which a search prefetches. */
+/* The nodes of the level below, which a search prefetches for its next step. */
 struct sumnode_next {
 	const void *nodes;
 	size_t bytes;		/* size of each node, in bytes */
@@ -53,13 +53,14 @@ struct sumnode_next {
  */
 enum { SUMNODE_TOPS = SUMNODE_K * SUMNODE_K, SUMNODE_GUIDES = 512 };
 struct sumnode_top {
-	uint64_t before[SUMNODE_TOPS + 4];	/* the last four are greater
-						 * than any x */
+	uint64_t before[SUMNODE_TOPS + 4];	/* sums of the top; the last
+						 * four are greater than any
+						 * x */
 	uint8_t guide[SUMNODE_GUIDES + SUMNODE_LINE];
 	unsigned shift;
 };
 
-/* The functions of one form (plain C, AVX2 or AVX-512). */
+/* The functions of one version (plain C, AVX2 or AVX-512). */
 struct sumnode_form {
 	bool (*within)(const uint64_t *x, size_t n, uint64_t total);
 	void (*spread)(uint8_t *guide);
@@ -86,10 +87,15 @@ struct sumnode_form {
 /* Return the functions in plain C. */
 static inline const struct sumnode_form *sumnode_plain(void);
 
-/* Return the functions for AVX2, or NULL if this processor lacks it. */
+/*
+ * Return the functions for AVX2, or NULL if this processor does not have AVX2.
+ */
 static inline const struct sumnode_form *sumnode_avx2(void);
 
-/* Return the functions for AVX-512, or NULL if this processor lacks it. */
+/*
+ * Return the functions for AVX-512, or NULL if this processor does not have
+ * AVX-512.
+ */
 static inline const struct sumnode_form *sumnode_avx512(void);
 
 /* Return the fastest functions that this processor supports. */
@@ -122,7 +128,7 @@ sumnode_prefetch_leaf(const uint32_t *leaves, const uint32_t *mid, uint32_t at)
 	prefetch_line_to_write(mid + (at >> SUMNODE_LOG));
 }
 
-/* Replace each guide[i] with the greatest of guide[0] to guide[i]. */
+/* Replace each guide[i] by the greatest of guide[0] to guide[i]. */
 static inline void
 sumnode_spread(uint8_t *guide)
 {
@@ -144,8 +150,8 @@ sumnode_within(const uint64_t *x, size_t n, uint64_t total)
 }
 
 /*
- * Search the top.  `node` is set to the node that contains x, and `left` is set
- * to the remainder of x in that node.
+ * Search the top.  For each x, set `node` to the node that contains x, and
+ * `left` to the remainder of x in that node.
  */
 static inline void
 sumnode_enter(const struct sumnode_top *top, const uint64_t *x,
@@ -163,8 +169,8 @@ sumnode_enter(const struct sumnode_top *top, const uint64_t *x,
 }
 
 /*
- * Search one level of 64-bit sums.  `node` is set to its child that contains x,
- * and x is set to the remainder in that child.
+ * Search one level of 64-bit sums.  For each x, replace `node` by its child
+ * that contains x, and x by the remainder in that child.
  */
 static inline void
 sumnode_down64(const uint64_t *sums, uint32_t *node, uint64_t *x, size_t n,
@@ -182,7 +188,7 @@ sumnode_down64(const uint64_t *sums, uint32_t *node, uint64_t *x, size_t n,
 	}
 }
 
-/* Like sumnode_down64(), but search one level of 32-bit sums. */
+/* Do the work of sumnode_down64() for one level of 32-bit sums. */
 static inline void
 sumnode_down32(const uint32_t *sums, uint32_t *node, uint64_t *x, size_t n,
     struct sumnode_next next)
@@ -206,7 +212,7 @@ sumnode_weight(const uint32_t *leaves, size_t at)
 	return leaves[at] - (at % SUMNODE_K == 0 ? 0 : leaves[at - 1]);
 }
 
-/* Store the leaves that contain x. */
+/* For each x, store the leaf that contains x. */
 static inline void
 sumnode_leaf(const uint32_t *leaves, const uint32_t *node, const uint64_t *x,
     size_t n, uint32_t *at)
@@ -223,8 +229,8 @@ sumnode_leaf(const uint32_t *leaves, const uint32_t *node, const uint64_t *x,
 
 /*
  * Set the weights of n leaves in order, and set `delta` to the change of each
- * weight.  `more` leaves follow the n leaves.  Their nodes on this level and on
- * the level above are prefetched.
+ * weight.  After the n leaves, at[] contains `more` further leaves.  The nodes
+ * of these leaves on this level and on the level above are prefetched.
  */
 static inline void
 sumnode_set(uint32_t *leaves, const uint32_t *at, const uint32_t *weight,
@@ -245,8 +251,8 @@ sumnode_set(uint32_t *leaves, const uint32_t *at, const uint32_t *weight,
 }
 
 /*
- * Set the weights of n whole consecutive nodes, and set `delta` to the change
- * of each node.
+ * Set the weights of the leaves of n consecutive whole nodes, and set `delta`
+ * to the change of the sum of each node.
  */
 static inline void
 sumnode_fill(uint32_t *leaves, const uint32_t *weight, size_t n,
@@ -263,8 +269,8 @@ sumnode_fill(uint32_t *leaves, const uint32_t *weight, size_t n,
 }
 
 /*
- * For each of the n leaves at[i], add delta[i] to the sums after child at[i] >>
- * shift of this level.
+ * For each of the n leaves at[i], add delta[i] to the sums of this level that
+ * come after child at[i] >> shift.
  */
 static inline void
 sumnode_add64(uint64_t *sums, const uint32_t *at, unsigned shift,
@@ -280,7 +286,7 @@ sumnode_add64(uint64_t *sums, const uint32_t *at, unsigned shift,
 	}
 }
 
-/* Like sumnode_add64(), but for 32-bit sums. */
+/* Do the work of sumnode_add64() for 32-bit sums. */
 static inline void
 sumnode_add32(uint32_t *sums, const uint32_t *at, unsigned shift,
     const int32_t *delta, size_t n)
@@ -316,11 +322,11 @@ sumnode_plain(void)
 
 #if defined(__x86_64__)
 /*
- * The AVX2 form.  The 32-bit sums are below 2^31 and the 64-bit sums are below
- * 2^63, so signed comparisons are right.
+ * The version for AVX2.  The 32-bit sums are below 2^31 and the 64-bit sums are
+ * below 2^63, so signed comparisons give the right result.
  */
 
-/* Return how many of sixteen 32-bit sums are below y. */
+/* Return the number of sums, out of sixteen 32-bit sums, that are below y. */
 __attribute__((target("avx2,popcnt"))) static inline uint32_t
 sumnode_below32(const uint32_t *p, uint32_t y)
 {
@@ -334,7 +340,7 @@ sumnode_below32(const uint32_t *p, uint32_t y)
 	    (unsigned)_mm256_movemask_epi8(m)) / 2;
 }
 
-/* Return how many of sixteen 64-bit sums are below y. */
+/* Return the number of sums, out of sixteen 64-bit sums, that are below y. */
 __attribute__((target("avx2,popcnt"))) static inline uint32_t
 sumnode_below64(const uint64_t *p, uint64_t y)
 {
@@ -352,8 +358,8 @@ sumnode_below64(const uint64_t *p, uint64_t y)
 }
 
 /*
- * Like sumnode_within(), but test four numbers at a time.  A number fails if it
- * is not below the total or if its highest bit is set.
+ * Do the work of sumnode_within(), but test four numbers at a time.  A number
+ * fails the test if it is not below the total or if its highest bit is set.
  */
 __attribute__((target("avx2,popcnt"))) static inline bool
 sumnode_within_avx2(const uint64_t *x, size_t n, uint64_t total)
@@ -373,8 +379,8 @@ sumnode_within_avx2(const uint64_t *x, size_t n, uint64_t total)
 }
 
 /*
- * Return v, in which each byte is replaced with the greatest of `least` and the
- * bytes up to and including this byte.
+ * Return v with each byte replaced by the greatest of `least`, of this byte and
+ * of all bytes before it.
  */
 __attribute__((target("avx2,popcnt"))) static inline __m256i
 sumnode_spread32(__m256i v, __m256i least)
@@ -386,8 +392,9 @@ sumnode_spread32(__m256i v, __m256i least)
 	v = _mm256_max_epu8(v, _mm256_slli_si256(v, 2));
 	v = _mm256_max_epu8(v, _mm256_slli_si256(v, 4));
 	v = _mm256_max_epu8(v, _mm256_slli_si256(v, 8));
-	low = _mm256_permute2x128_si256(v, v, 0x08);	/* 0, then the low half
-							 * of v */
+	low = _mm256_permute2x128_si256(v, v, 0x08);	/* the low half is 0,
+							 * and the high half is
+							 * the low half of v */
 	v = _mm256_max_epu8(v, _mm256_shuffle_epi8(low, last));
 	return _mm256_max_epu8(v, least);
 }
@@ -465,8 +472,8 @@ sumnode_leaf_avx2(const uint32_t *leaves, const uint32_t *node,
 }
 
 /*
- * An array with ones from position 16 on.  Read from position 16 - k, it is a
- * mask for the elements j >= k.
+ * An array with ones from position 16 on.  The sixteen elements from position
+ * 16 - k on are a mask for the elements j >= k.
  */
 #define SUMNODE_MASK { [SUMNODE_K] = \
 	-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1 }
@@ -508,8 +515,9 @@ sumnode_prefix8(__m256i v)
 
 	v = _mm256_add_epi32(v, _mm256_slli_si256(v, 4));
 	v = _mm256_add_epi32(v, _mm256_slli_si256(v, 8));
-	low = _mm256_permute2x128_si256(v, v, 0x08);	/* 0, then the low half
-							 * of v */
+	low = _mm256_permute2x128_si256(v, v, 0x08);	/* the low half is 0,
+							 * and the high half is
+							 * the low half of v */
 	return _mm256_add_epi32(v, _mm256_shuffle_epi32(low, 0xff));
 }
 
@@ -533,7 +541,10 @@ sumnode_fill_avx2(uint32_t *leaves, const uint32_t *weight, size_t n,
 	}
 }
 
-/* The AVX-512 form, in which a vector holds all of a node of 32-bit sums. */
+/*
+ * The version for AVX-512, in which a vector contains a whole node of 32-bit
+ * sums.
+ */
 
 __attribute__((target("avx512f,avx2,popcnt"))) static inline void
 sumnode_raise32_avx512(uint32_t *p, uint32_t k, uint32_t d)
@@ -557,8 +568,8 @@ sumnode_raise64_avx512(uint64_t *p, uint32_t k, int64_t d)
 }
 
 /*
- * Define the functions of one form that change sums, for the instructions
- * `features`.
+ * Define the functions that change sums, in the version `form` for the
+ * instructions `features`.
  */
 #define SUMNODE_DEFINE_CHANGES(form, features)				\
 __attribute__((target(features))) static inline void			\

@@ -1,18 +1,19 @@
 /*
- * sumtree.h - a sum tree of integer weights, to draw leaves by weight
+ * sumtree.h - a sum tree of integer weights, from which leaves are drawn in
+ * proportion to their weights
  *
- * Leaf i has the weight w(i); find(x) is the least i with w(0) + ... + w(i) >
+ * Leaf i has the weight w(i); find(x) is the least i with w(0) + ...  + w(i) >
  * x.  So a uniform x below the total finds each leaf with a probability
- * proportional to its weight, and never a leaf of weight 0.  All sums remain
- * exact, however often the tree changes.
+ * proportional to its weight, and never a leaf of weight 0.  All sums stay
+ * exact, even after many changes.
  *
  * From the bottom, the tree consists of leaf nodes, nodes of 32-bit sums,
  * levels of 64-bit sums until at most 256 nodes are left, and a top with a sum
  * for each of these nodes.  Up to 64 Ki leaves there is no level of 64-bit
  * sums, up to 1 Mi leaves there is one, and up to 16 Mi leaves there are two.
  * The prefix sums of the top are computed at the first search after a change.
- * Work is done in batches, level by level, while the nodes of the next level
- * are prefetched.
+ * The functions process searches and changes in batches, level by level, and
+ * prefetch the nodes of the next level.
  */
 #ifndef INNET_REPLAY_SUMTREE_H
 #define INNET_REPLAY_SUMTREE_H
@@ -28,7 +29,7 @@
 #include "common/base/rng.h"
 #include "common/replay/sumnode.h"
 
-/* The sum of 256 of these weights is below 2^31. */
+/* The largest weight.  The sum of 256 such weights is below 2^31. */
 #define SUMTREE_WEIGHT_MAX ((1u << 23) - 1)
 
 enum {
@@ -41,34 +42,37 @@ enum {
 struct sumtree {
 	size_t n;		/* number of leaves */
 	uint64_t total;		/* sum of all weights */
-	uint32_t *leaf;		/* owned; the whole block; NULL when closed */
+	uint32_t *leaf;		/* owned; the block that contains the whole
+				 * tree; NULL: the tree is closed */
 	uint32_t *mid;		/* 32-bit sums */
-	uint64_t *wide[SUMTREE_WIDE];	/* 64-bit sums, from the lowest level
-					 * up */
+	uint64_t *wide[SUMTREE_WIDE];	/* the levels of 64-bit sums, the lowest
+					 * level first */
 	unsigned wides;		/* number of levels in `wide` */
-	uint64_t sum[SUMNODE_TOPS];	/* sum of each node below the top */
+	uint64_t sum[SUMNODE_TOPS];	/* sum of each node on the level below
+					 * the top */
 	struct sumnode_top top;	/* computed from `sum` */
 	bool stale;		/* `sum` has changed since `top` was computed */
-	const struct sumnode_form *form;	/* the functions, those of
-						 * sumnode_best() */
+	const struct sumnode_form *form;	/* the functions that
+						 * sumnode_best() has
+						 * returned */
 };
 
 /*
- * Make a tree of n leaves with weight 0, for 1 <= n < 2^32.  Returns false if
+ * Create a tree of n leaves with weight 0, for 1 <= n < 2^32.  Returns false if
  * there is no memory.
  */
 static inline bool sumtree_open(struct sumtree *t, size_t n);
 
 /*
- * Make a tree whose leaves have no weights yet.  sumtree_zero_nodes() must zero
- * each leaf before the leaf is set, and all leaves before a search.  Returns
- * false if there is no memory.
+ * Create a tree whose leaves have no weights yet.  The caller must zero each
+ * leaf with sumtree_zero_nodes() before it sets the leaf, and all leaves before
+ * it searches.  Returns false if there is no memory.
  */
 static inline bool sumtree_open_raw(struct sumtree *t, size_t n);
 
 /*
- * Set the leaves of `nodes` whole nodes, from leaf `from` on, to weight 0.
- * This is only for a tree from sumtree_open_raw().
+ * Set the leaves of `nodes` whole nodes, from leaf `from` on, to weight 0.  Use
+ * this function only for a tree that sumtree_open_raw() has created.
  */
 static inline void sumtree_zero_nodes(struct sumtree *t, size_t from,
     size_t nodes);
@@ -76,37 +80,38 @@ static inline void sumtree_zero_nodes(struct sumtree *t, size_t from,
 /* Free the tree. */
 static inline void sumtree_close(struct sumtree *t);
 
-/* Return the number of nodes for this number of children. */
+/* Return the number of nodes that have this number of children together. */
 static inline size_t sumtree_nodes(size_t children);
 
 /* Return the weight of leaf i. */
 static inline uint32_t sumtree_weight(const struct sumtree *t, size_t i);
 
 /*
- * Set weights in order.  If a leaf occurs more than once, its last weight
- * counts.
+ * Set the weights of n leaves in order.  If a leaf occurs more than once, its
+ * last weight counts.
  */
 static inline void sumtree_update(struct sumtree *t, const uint32_t *at,
     const uint32_t *weight, size_t n);
 
 /*
- * Set the weights of n <= t->n consecutive leaves from `from` on.  Leaf 0
- * follows the last leaf.
+ * Set the weights of n consecutive leaves, from leaf `from` on.  n is at most
+ * t->n.  Leaf 0 follows the last leaf.
  */
 static inline void sumtree_insert(struct sumtree *t, size_t from,
     const uint32_t *weight, size_t n);
 
 /*
- * Store the leaves that contain the n sums x, each of which must be below the
- * total.  Also store the weights of these leaves, unless `weight` is NULL.
+ * For each of the n sums x, store find(x).  Each x must be below the total.
+ * Unless `weight` is NULL, also store the weights of these leaves.
  */
 static inline void sumtree_find(struct sumtree *t, const uint64_t *x, size_t n,
     uint32_t *at, uint32_t *weight);
 
 /*
- * Draw n leaves by weight.  The total must not be 0.  With strata, draw one
- * leaf from each of n equal parts of the total.  The parts are rounded to whole
- * units; parts of less than one unit share a unit.
+ * Draw n leaves in proportion to their weights.  The total must not be 0.  If
+ * strata are requested, draw one leaf from each of n equal parts of the total.
+ * The limits of the parts are rounded to integers, so if the total is less than
+ * n, some parts are equal.
  */
 static inline void sumtree_draw(struct sumtree *t, struct rng *rng, bool strata,
     size_t n, uint32_t *at, uint32_t *weight);
@@ -230,7 +235,7 @@ sumtree_update(struct sumtree *t, const uint32_t *at, const uint32_t *weight,
 	}
 }
 
-/* Set the weights of `nodes` whole nodes from leaf `from` on. */
+/* Set the weights of the leaves of `nodes` whole nodes, from leaf `from` on. */
 static inline void
 sumtree_fill(struct sumtree *t, size_t from, const uint32_t *weight,
     size_t nodes)
@@ -273,7 +278,7 @@ sumtree_insert(struct sumtree *t, size_t from, const uint32_t *weight,
 	}
 }
 
-/* Compute the top from its sums if a sum has changed. */
+/* If a sum has changed, compute the top again. */
 static inline void
 sumtree_update_top(struct sumtree *t)
 {
@@ -298,7 +303,7 @@ sumtree_update_top(struct sumtree *t)
 	t->stale = false;
 }
 
-/* Do the work of sumtree_find() for n <= SUMTREE_GROUP. */
+/* Do the work of sumtree_find() for n <= SUMTREE_GROUP sums. */
 static inline void
 sumtree_find_group(const struct sumtree *t, const uint64_t *x, size_t n,
     uint32_t *at)

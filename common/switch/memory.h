@@ -1,12 +1,12 @@
 /*
- * memory.h - calculate the memory that a switch will need, before it starts
+ * memory.h - calculate before a switch starts how much memory it will need
  *
- * The plan assumes that all slots are full of frames of the largest size.  It
- * also contains the tables for updates and the memory that the program plans to
- * use.  Memory that is allocated later must fit into the rest of --memory.  If
- * packets can wait at ports, a quarter of this rest is for the ports of hosts
- * and their queues.  The program gets the remainder, because its jobs grow as
- * workers join.
+ * The plan assumes that every slot contains a frame of the largest size.  The
+ * plan also contains the tables for updates and the memory that the program
+ * plans to use.  Memory that is allocated later must fit into what then remains
+ * of --memory.  If packets can wait at ports, a quarter of this rest is for the
+ * ports of hosts and for their queues.  The program gets the remainder, because
+ * jobs need more memory as workers join.
  */
 #ifndef INNET_SWITCH_MEMORY_H
 #define INNET_SWITCH_MEMORY_H
@@ -23,14 +23,14 @@
 
 enum {
 	PLANE_FRAME_BYTES = 65536,	/* size of the largest datagram */
-	PLANE_PORTS_BYTES = 2 * PORTS_TIGHT_BYTES	/* smallest limit on the
-							 * memory of ports, in
-							 * bytes */
+	PLANE_PORTS_BYTES = 2 * PORTS_TIGHT_BYTES	/* lower bound for the
+							 * limit on the memory
+							 * of ports, in bytes */
 };
 
 /*
  * If --dry-run was given, print the plan and exit.  If --memory is too small,
- * exit with an error.  Otherwise set the limits on memory that is allocated
+ * exit with an error.  Otherwise set the limits on the memory that is allocated
  * later.
  */
 static inline void plane_check_memory(struct plane_options *o);
@@ -59,8 +59,8 @@ plane_sum_slot_memory(const struct ports_conf *ports)
 }
 
 /*
- * Write all parts of the plan to part, which has room for MEMORY_PARTS entries.
- * Returns the number of parts.
+ * Write all parts of the plan to the array `part`, which has room for
+ * MEMORY_PARTS entries.  Returns the number of parts.
  */
 static inline size_t
 plane_plan_memory(const struct plane_options *o, struct memory_part *part)
@@ -88,7 +88,7 @@ plane_plan_memory(const struct plane_options *o, struct memory_part *part)
 
 /*
  * Return the number of bytes that are allocated at the start.  If `later` is
- * set, include the bytes that are allocated later.
+ * true, include the bytes that are allocated later.
  */
 static inline uint64_t
 plane_sum_memory(const struct memory_part *part, size_t n, bool later)
@@ -129,8 +129,9 @@ plane_print_memory(const struct memory_part *part, size_t n, uint64_t plan,
 }
 
 /*
- * Return the number of bytes to plan for.  The parts that grow are included,
- * but those that --memory limits are at most `limit` unless `limit` is 0.
+ * Return the total number of bytes in the plan, including memory that is
+ * allocated later.  Of this memory, the parts that --memory limits count at
+ * most `limit` bytes, unless `limit` is 0.
  */
 static inline uint64_t
 plane_get_plan(const struct memory_part *part, size_t n, uint64_t limit)
@@ -189,7 +190,7 @@ plane_half_of_memory(void)
 }
 
 /*
- * Divide the `left` bytes that may be allocated later between the ports and the
+ * Divide the `left` bytes that may be allocated later among the ports and the
  * program.  If `left` is 0, there is no limit.
  */
 static inline void

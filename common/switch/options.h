@@ -1,11 +1,11 @@
 /*
- * options.h - the options of a switch or server, for every program
+ * options.h - the options of a switch or server, whatever its program is
  *
  * A tool has a list of programs.  The options of these programs and the options
- * below form one table.  An option that several programs have takes only one
- * row.  It is a usage error to give an option that cannot be used with the
- * chosen program or in the way in which the switch runs.  These functions are
- * for tools only: after an error message they exit with status 2.
+ * below form one table.  An option that several programs have has only one row.
+ * It is a usage error to give an option that cannot be used with the chosen
+ * program or in the way in which the switch runs.  These functions are for
+ * tools only: after an error message they exit with status 2.
  */
 #ifndef INNET_SWITCH_OPTIONS_H
 #define INNET_SWITCH_OPTIONS_H
@@ -41,7 +41,7 @@ enum plane_option {
 
 enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 
-/* rows for the option table of a tool: options of ports */
+/* Rows for the option table of a tool: the options of ports. */
 #define PLANE_OPTIONS_PORTS \
 	{ PLANE_RATE, "rate", "RATE", \
 	    "rate of every port's link in bit/s, such as 40G" }, \
@@ -133,17 +133,18 @@ struct plane_options {
 	struct key key, commands;
 	uint64_t memory_bytes;		/* value of --memory; 0: not given */
 	uint64_t propagation_ns, duration_ns;
-	const char *listen;		/* argument of --listen as given, or
-					 * NULL */
+	const char *listen;		/* argument of --listen as the user
+					 * typed it, or NULL */
 	union addr listen_at;		/* address that --listen gives */
 	const char *out, *write_in, *report, *port_file;
 	struct rotate rotate;		/* rotation of captures */
 	bool json, quiet, verbose, dry_run, no_offload, insecure;
 	const char *key_path, *commands_path, *secret_path, *user;
 	enum tag_auth auth;
-	struct files files;		/* all files of the tool */
+	struct files files;		/* all files of the tool, to detect
+					 * conflicts */
 	FILE *json_to;			/* stream for the output of --json; NULL
-					 * without --json */
+					 * if --json was not given */
 };
 
 /*
@@ -171,10 +172,10 @@ static inline bool plane_options_given(const struct plane_options *o,
     enum plane_option ch);
 
 /*
- * Check all options together and complete the settings.  Call this function
- * after the last option, and after the tool has added its own files to
- * o->files.  `live` is true if the switch serves on sockets, and false if it
- * reads traces.
+ * Check whether the options can be combined, and complete the settings.  Call
+ * this function after the last option, and after the tool has added its own
+ * files to o->files.  `live` is true if the switch serves on sockets, and false
+ * if it reads traces.
  */
 static inline void plane_options_check(struct plane_options *o, bool live);
 
@@ -279,10 +280,7 @@ plane_options_set_port(struct plane_options *o, int ch, const char *arg)
 	}
 }
 
-/*
- * Set an option of this file.  plane_options_set_port() handles those that
- * concern ports.
- */
+/* Set an option of this file that does not concern ports. */
 static inline void
 plane_options_set(struct plane_options *o, int ch, const char *arg)
 {
@@ -375,7 +373,7 @@ plane_options_given(const struct plane_options *o, enum plane_option ch)
 	return o->seen[ch - PLANE_SLOTS];
 }
 
-/* Pass to the program the options that belong to it. */
+/* Pass the options of the program to the program. */
 static inline void
 plane_options_set_settings(struct plane_options *o)
 {
@@ -415,7 +413,7 @@ plane_options_set_settings(struct plane_options *o)
 
 /*
  * If one of the options in the list `ch` was given, exit with the error that
- * this option needs `with`.  The list ends with 0.
+ * this option needs the option `with`.  The list ends with 0.
  */
 static inline void
 plane_options_refuse_given(const struct plane_options *o, const int *ch,
@@ -470,8 +468,8 @@ plane_options_check_ports(struct plane_options *o)
 }
 
 /*
- * Return the name of an option that was given although it is only for live
- * switches, or NULL.
+ * Return the name of an option that was given and can be used only with a live
+ * switch, or NULL.
  */
 static inline const char *
 plane_options_find_live(const struct plane_options *o)
@@ -526,8 +524,8 @@ plane_options_read_secret(struct plane_options *o, const char *path)
 }
 
 /*
- * Return the first xid of a switch.  It is derived from the secret of the
- * switch, so that it is the same when a trace is processed.
+ * Return the first xid of a switch.  The xid is derived from the secret of the
+ * switch, so that it is the same when a trace of this switch is processed.
  */
 static inline uint32_t
 plane_options_derive_xid(const struct program_place *place)
@@ -540,7 +538,7 @@ plane_options_derive_xid(const struct program_place *place)
 	return (uint32_t)bytes_get(xid, sizeof(xid)) | 1;
 }
 
-/* Decide which packets are authenticated, and set the secret. */
+/* Determine which packets are authenticated, and set the switch's secret. */
 static inline void
 plane_options_check_auth(struct plane_options *o, bool live)
 {
@@ -570,8 +568,8 @@ plane_options_check_auth(struct plane_options *o, bool live)
 }
 
 /*
- * Exit if the switch would listen on an address other than loopback, where
- * anyone can send to it, without a key or with a program that ignores keys.
+ * Exit with an error if everyone could take part: the switch would listen on an
+ * address other than loopback, and there is no key or the program ignores keys.
  * --insecure permits this.
  */
 static inline void
@@ -640,7 +638,8 @@ plane_options_check(struct plane_options *o, bool live)
 	if (live)
 		plane_options_check_exposure(o);
 	o->plane.impair = o->impair;
-	o->plane.impair.delay_ns = 0;	/* arriving packets are never delayed */
+	o->plane.impair.delay_ns = 0;	/* --impair never delays arriving
+					 * packets */
 	o->plane.impair.rng = rng_seed(rng_u64(&o->plane.impair.rng));
 }
 

@@ -4,8 +4,8 @@
  * A program posts datagrams.  The outbox passes them to the plane through
  * deliver() when it is flushed, which happens at the latest when it is full.
  * Datagrams that follow each other in memory and have the same receivers become
- * one post.  Such a post is a run, which a driver may send with one system call
- * (UDP_SEGMENT).
+ * one post.  Such a post is called a run, and a driver may send it with one
+ * system call (UDP_SEGMENT).
  *
  * Posted bytes are borrowed until the next flush, except that outbox_copy()
  * posts a copy.  Before a program overwrites bytes that it may have posted, it
@@ -25,21 +25,22 @@
 enum { OUTBOX_POSTS = 128, OUTBOX_ARENA_BYTES = 65536 };
 
 enum post_to {
-	POST_ONE,   /* to the address in the struct post */
-	POST_GROUP, /* to each address of the program's group */
-	POST_PARENT /* to the parent, through the socket of the group */
+	POST_ONE,   /* the receiver is the address in the struct post */
+	POST_GROUP, /* the receivers are all addresses of the program's group */
+	POST_PARENT /* the receiver is the parent; the post is sent through the
+		     * socket of the group */
 };
 
 struct post {
 	enum post_to to;
-	uint32_t group;		/* number of the program's job whose members are
-				 * the group */
+	uint32_t group;		/* number of the job whose members are the
+				 * group */
 	uint8_t tos;
-	bool bare;		/* a control message that is sent without a
-				 * MAC */
+	bool bare;		/* a control message to which no MAC must be
+				 * added */
 	union addr at;		/* used for POST_ONE */
-	union addr from;	/* source address; family 0: the switch's own
-				 * address */
+	union addr from;	/* source address; family 0: use the switch's
+				 * own address */
 	const uint8_t *p;	/* `count` datagrams that follow each other in
 				 * memory */
 	uint32_t count;
@@ -54,7 +55,8 @@ struct outbox {
 	void *ctx;		/* first argument of deliver() */
 	uint32_t n;
 	uint32_t used;		/* number of bytes of the arena in use */
-	uint64_t round;		/* number of flushes so far, plus 1 */
+	uint64_t round;		/* the current round: number of flushes so far,
+				 * plus 1 */
 	struct post post[OUTBOX_POSTS];
 	uint8_t arena[OUTBOX_ARENA_BYTES];
 };
@@ -76,15 +78,15 @@ outbox_flush(struct outbox *o)
 
 	for (uint32_t i = 0; i < n; i++)
 		o->deliver(o->ctx, &o->post[i]);
-	assert(o->n == n);	/* deliver() must not have posted anything */
+	assert(o->n == n);	/* deliver() must not post anything */
 	o->n = o->used = 0;
 	o->round++;
 }
 
 /*
  * Flush the outbox if bytes that were posted in round `posted` have not been
- * delivered yet; 0 means that they were never posted.  Call this function
- * before the bytes change.
+ * delivered yet.  If `posted` is 0, the bytes were never posted.  Call this
+ * function before the bytes change.
  */
 static inline void
 outbox_settle(struct outbox *o, uint64_t posted)
@@ -129,8 +131,8 @@ outbox_add(struct outbox *o, enum post_to to, uint32_t group,
 
 /*
  * Return a buffer of `bytes` bytes, at most OUTBOX_ARENA_BYTES.  The caller
- * fills the buffer and posts it, and must not post anything else in between.
- * The datagram never becomes part of a run.
+ * writes a datagram to the buffer and posts this datagram.  It must not post
+ * anything else in between.  The datagram never becomes part of a run.
  */
 static inline uint8_t *
 outbox_room(struct outbox *o, uint32_t bytes)
@@ -142,7 +144,7 @@ outbox_room(struct outbox *o, uint32_t bytes)
 		outbox_flush(o);
 	q = o->arena + o->used;
 	o->used += (bytes + 8) & ~7u;	/* leave a gap between copies, so that
-					 * they form no run */
+					 * they do not form a run */
 	return q;
 }
 
@@ -162,7 +164,7 @@ outbox_copy(struct outbox *o, enum post_to to, uint32_t group,
 
 /*
  * Post a copy of the datagram at p to address `at`, with the source address
- * `from` instead of the switch's own.
+ * `from` instead of the switch's own address.
  */
 static inline void
 outbox_copy_from(struct outbox *o, const union addr *from,

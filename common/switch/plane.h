@@ -44,11 +44,11 @@
 
 enum {
 	PLANE_CACHED = 1000,	/* number of clusters whose states fit into a
-				 * cache */
+				 * cache of the processor */
 	PLANE_V4_MAX = 65507,	/* longest payload of an IPv4 datagram, in
 				 * bytes */
 	PLANE_BEHIND = 64	/* number of ports for multicast; as the number
-				 * of a port it means: no port */
+				 * of a port, it means that there is no port */
 };
 
 struct plane_conf {
@@ -56,9 +56,10 @@ struct plane_conf {
 	const void *settings;		/* settings of the program */
 	struct program_place place;
 	struct ports_conf ports;
-	bool regular_queued;		/* regular traffic waits at ports */
-	bool recorded;			/* packets leave at the times of another
-					 * run */
+	bool regular_queued;		/* regular traffic waits in the queues
+					 * of ports */
+	bool recorded;			/* packets leave at the times at which
+					 * they left in another run */
 	struct impair impair;		/* impairment of arriving packets */
 	struct networks allow;		/* networks from which the program
 					 * accepts packets */
@@ -73,9 +74,9 @@ struct plane_driver {
 	void (*send_run)(void *ctx, uint32_t socket, const union addr *from,
 	    const union addr *to, const struct post *p, uint64_t now_ns);
 	/*
-	 * Return the number of the port towards address `at`.  It is below
-	 * PLANE_BEHIND, or PLANE_BEHIND if there is no such port.  NULL: the
-	 * driver has no multicast.
+	 * Return the number of the port towards address `at`, which is below
+	 * PLANE_BEHIND.  Returns PLANE_BEHIND if there is no such port.  NULL:
+	 * the driver cannot send by multicast.
 	 */
 	uint32_t (*multicast_port)(void *ctx, const union addr *at);
 	/*
@@ -84,7 +85,10 @@ struct plane_driver {
 	 */
 	void (*send_multicast)(void *ctx, uint32_t port,
 	    const union addr *group, const struct post *p, uint64_t now_ns);
-	/* Send the slot s, which left the head of a port's queue at when_ns. */
+	/*
+	 * Send the packet in slot s, which left the head of a port's queue at
+	 * when_ns.
+	 */
 	void (*send_slot)(void *ctx, struct port *port, struct slot *s,
 	    uint64_t when_ns);
 	/*
@@ -100,8 +104,8 @@ struct plane_driver {
 	/* Forward a received packet without queueing it.  NULL: drop it. */
 	void (*forward_packet)(void *ctx, struct packet *p, uint64_t now_ns);
 	/*
-	 * Write the headers of the frame of p, because the plane will read
-	 * them.  NULL: frames always have their headers.
+	 * Write the headers of the frame of packet p, because the plane will
+	 * read these headers.  NULL: frames always have their headers.
 	 */
 	void (*complete_frame)(void *ctx, const struct packet *p);
 	/*
@@ -110,8 +114,8 @@ struct plane_driver {
 	 */
 	void (*make_writable)(void *ctx, struct packet *p);
 	/*
-	 * Return the time of a departure that happens now.  NULL: use the time
-	 * at which the departure was due.
+	 * Return the time to use for a departure that happens now.  NULL: use
+	 * the time at which the departure was due.
 	 */
 	uint64_t (*clock_ns)(void *ctx);
 	/*
@@ -128,8 +132,8 @@ struct plane_driver {
 
 /* Counters of packets. */
 enum plane_count {
-	PLANE_PACKETS,		/* packets that arrived; one of the next six
-				 * counters also counts each of them */
+	PLANE_PACKETS,		/* packets that arrived; each is also counted by
+				 * one of the next six counters */
 	PLANE_TAKEN,		/* packets that the program or an Olaf queue
 				 * received */
 	PLANE_OWN,		/* packets that another run of the program
@@ -137,16 +141,19 @@ enum plane_count {
 	PLANE_REGULAR,		/* other traffic */
 	PLANE_PASSED,		/* packets between other hosts, which are
 				 * forwarded */
-	PLANE_IGNORED,		/* packets for the program that are not valid */
-	PLANE_NOT_ALLOWED,	/* packets for the program that --allow
-				 * excludes */
+	PLANE_IGNORED,		/* packets for the program that were ignored,
+				 * because they are not valid */
+	PLANE_NOT_ALLOWED,	/* packets for the program that were ignored,
+				 * because of --allow */
 	PLANE_OUT,		/* datagrams of the program that were sent
 				 * without queueing */
-	PLANE_TOO_LONG,		/* datagrams of the program that are too long */
+	PLANE_TOO_LONG,		/* datagrams of the program that were not sent,
+				 * because they are too long */
 	PLANE_NO_PORT,		/* datagrams that were not sent because there
 				 * was no memory for a port */
 	PLANE_IN_LOST, PLANE_IN_DUPLICATED,	/* arriving packets that
-						 * --impair lost; that it
+						 * --impair dropped; arriving
+						 * packets that --impair
 						 * duplicated */
 	PLANE_COUNTS
 };
@@ -155,8 +162,9 @@ enum plane_count {
 enum plane_control_count {
 	CONTROLS_TAKEN, CONTROLS_BAD, CONTROLS_BAD_MAC, CONTROLS_OLD_XID,
 	CONTROLS_REPEATED, CONTROLS_ACKS, CONTROLS_REFUSED,
-	CONTROLS_CHALLENGED,	/* requests answered with a challenge */
-	CONTROLS_UNPROVED,	/* requests without a valid cookie that are not
+	CONTROLS_CHALLENGED,	/* requests that were answered with a
+				 * challenge */
+	CONTROLS_UNPROVED,	/* requests without a valid cookie that were not
 				 * answered */
 	CONTROLS_REPLAYED,	/* messages with a counter that is not new */
 	CONTROLS_REFLECTED,	/* messages from the switch's own address */
@@ -173,10 +181,12 @@ struct plane {
 					 * the driver */
 	struct ports ports;
 	struct ports_conf ports_cf;
-	bool shaped;			/* packets may wait at some port */
-	bool merges;			/* some port has an Olaf queue */
+	bool shaped;			/* at least one port can queue
+					 * packets */
+	bool merges;			/* at least one port has an Olaf
+					 * queue */
 	bool has_departed;		/* slots have departed since the last
-					 * flush_departed() */
+					 * call of flush_departed() */
 	struct heap *heap;		/* owned; the ports that have
 					 * departures, ordered by deadline */
 	size_t heap_ports, heap_room;
@@ -200,8 +210,8 @@ struct plane {
 
 /*
  * Initialise a plane.  The plane borrows cf, driver and ctx, which must outlive
- * it.  Returns false if there is no memory.  The caller must call plane_free()
- * in either case.
+ * the plane.  Returns false if there is no memory.  The caller must call
+ * plane_free() in either case.
  */
 static inline bool plane_init(struct plane *pl, const struct plane_conf *cf,
     const struct plane_driver *driver, void *ctx);
@@ -232,14 +242,14 @@ static inline struct port *plane_find_port(struct plane *pl,
     const union addr *to);
 
 /*
- * Put an update into the queue of a port.  If the update does not have the
+ * Offer an update to the queue of a port.  If the update does not have the
  * shape that the queue expects for its cluster, count the update as ignored and
  * return false.
  */
 static inline bool plane_enqueue_update_at(struct plane *pl, struct port *port,
     const struct arrival *a, uint64_t now_ns);
 
-/* Return the port with the next departure, or NULL if nothing waits. */
+/* Return the port with the next departure, or NULL if no packet waits. */
 static inline struct port *plane_next_port(const struct plane *pl);
 
 /*
@@ -256,8 +266,8 @@ static inline void plane_send_head(struct plane *pl, struct port *port,
     uint64_t when_ns);
 
 /*
- * Implement program_env.count_ignored: count a packet, which was counted as
- * taken, as ignored instead.
+ * Implement program_env.count_ignored: count a packet as ignored, and no longer
+ * as taken.
  */
 static inline void plane_count_ignored(void *plane, unsigned verdict);
 
@@ -269,7 +279,8 @@ static inline bool plane_stamp_port_status(struct port *port,
     struct update_status *s, uint64_t now_ns);
 
 /*
- * Return the only port with updates, or NULL if there is none or more than one.
+ * Return the port with updates if there is exactly one such port, otherwise
+ * NULL.
  */
 static inline struct port *plane_only_update_port(const struct plane *pl);
 
@@ -281,7 +292,8 @@ static inline struct tally_cluster plane_sum_cluster(const struct plane *pl,
     uint32_t cluster);
 
 /*
- * Is there only one port, and does it have more clusters than fit into a cache?
+ * Is there only one port, and does it have more clusters than fit into a cache
+ * of the processor?
  */
 static inline bool plane_should_prefetch(const struct plane *pl);
 
@@ -365,7 +377,7 @@ plane_schedule_port(struct plane *pl, struct port *p)
 	pl->port_due_ns = heap_ns(&pl->heap[0]);
 }
 
-/* Put a packet that is not an update into the queue of port p. */
+/* Add a packet that is not an update to the queue of port p. */
 static inline void
 plane_enqueue(struct plane *pl, struct port *p, const struct arrival *a)
 {
@@ -376,7 +388,7 @@ plane_enqueue(struct plane *pl, struct port *p, const struct arrival *a)
 		plane_schedule_port(pl, p);
 }
 
-/* Put each datagram of post p into the queue of `port`. */
+/* Add each datagram of post p to the queue of `port`. */
 static inline void
 plane_enqueue_post(struct plane *pl, struct port *port,
     const struct slot_to *to, const struct post *p)
@@ -396,10 +408,10 @@ plane_enqueue_post(struct plane *pl, struct port *port,
 }
 
 /*
- * Put post p into the queue of the port towards address `at`.  If the datagrams
- * of the post are too long or if there is no port, drop and count them.
- * Returns false if the post need not wait.  In that case its datagrams are
- * counted as sent, and the caller must send the post.
+ * Add post p to the queue of the port towards address `at`.  If the datagrams
+ * of the post are too long or if there is no port, drop and count these
+ * datagrams.  Returns false if the post need not wait.  In that case the
+ * datagrams are counted as sent, and the caller must send the post.
  */
 static inline bool
 plane_queue_or_drop(struct plane *pl, const union addr *at,
@@ -442,8 +454,8 @@ plane_send_post(struct plane *pl, uint32_t socket, const union addr *at,
 }
 
 /*
- * Send a post as plane_send_post() does.  If the post is a control message,
- * first add the MAC that the channel of its receiver requires.
+ * Do the work of plane_send_post().  If the post is a control message, first
+ * add the MAC that the channel of its receiver requires.
  */
 static inline void
 plane_send_with_mac(struct plane *pl, uint32_t socket, const union addr *at,
@@ -475,8 +487,8 @@ plane_may_multicast(const struct plane *pl, const struct post *p)
 
 /*
  * Return the number of the port towards the member at address `at`, and set
- * *group to its multicast group.  Returns PLANE_BEHIND if the member is in no
- * group.
+ * *group to the multicast group of this member.  Returns PLANE_BEHIND if the
+ * member is in no group.
  */
 static inline uint32_t
 plane_multicast_port(
@@ -488,8 +500,8 @@ plane_multicast_port(
 }
 
 /*
- * Send a post to a multicast group through the port with number `behind`, which
- * leads to the member at address `at`.
+ * Send a post to a multicast group through port number `behind`, which leads to
+ * the member at address `at`.
  */
 static inline void
 plane_send_multicast(struct plane *pl, uint32_t behind, const union addr *group,
@@ -524,8 +536,8 @@ plane_send_to_group(struct plane *pl, const struct post *p)
 			plane_send_with_mac(pl, PACKET_SOCKET_OWN, at, p);
 		} else if (members[k] > 1) {
 			plane_send_multicast(pl, k, group, at, p);
-			members[k] = 0;	/* the post has reached all members
-					 * behind this port */
+			members[k] = 0;	/* the post has already been sent to all
+					 * members behind this port */
 		}
 	}
 }
@@ -607,8 +619,8 @@ plane_enqueue_update(void *plane, uint32_t socket, const union addr *to,
 		return false;
 	}
 	/*
-	 * Keep the whole frame, unless the update goes to a destination other
-	 * than that of the frame.
+	 * Keep the whole frame, unless the update is sent to a destination
+	 * other than that of the frame.
 	 */
 	if (p->data != NULL && (p->to == NULL || addr_same(p->to, to))) {
 		plane_complete_frame(pl, p);
@@ -717,9 +729,9 @@ plane_stamp_port_status(
 }
 
 /*
- * Implement program_env.stamp_status.  The status is that of the queue towards
- * `to`.  If no update has ever been put into this queue and exactly one other
- * queue has updates, use that queue.
+ * Implement program_env.stamp_status.  The status is that of the queue of the
+ * port towards `to`.  If no update has ever been put into this queue and
+ * exactly one other queue has updates, use that queue.
  */
 static inline bool
 plane_stamp_status(void *plane, const union addr *to, struct update_status *s,
@@ -848,7 +860,8 @@ plane_send_next(struct plane *pl)
 
 /*
  * Run the departures and deadlines up to now_ns in order of time.  This is a
- * separate function so that plane_advance() is fast if there are none.
+ * separate function so that plane_advance() is fast if there are no departures
+ * or deadlines.
  */
 __attribute__((noinline, unused)) static void
 plane_run_deadlines(struct plane *pl, uint64_t now_ns)
@@ -880,7 +893,10 @@ plane_advance(struct plane *pl, uint64_t now_ns)
 		pl->now_ns = now_ns;
 }
 
-/* Implement channel_server.stays: the channels of members are kept. */
+/*
+ * Implement channel_server.stays: return whether an address belongs to a
+ * member, whose channel stays open.
+ */
 static inline bool
 plane_is_member(const void *plane, const union addr *at)
 {

@@ -3,7 +3,7 @@
  *
  * Each remote host has its own port.  On loopback all processes have the same
  * address, so each pair of a loopback address and a UDP port counts as a host.
- * A rule gives one host its own settings, or puts all hosts of a prefix behind
+ * A rule defines the settings of one host, or assigns all hosts of a prefix to
  * one port:
  *
  * 	10.0.0.7:rate=20Mbit,queue=olaf		one host
@@ -33,13 +33,14 @@
 enum {
 	PORTS_RULES_MAX = 64, PORTS_NONE = UINT32_MAX,
 	PORTS_TRIES = 64,		/* maximum number of hosts that are
-					 * checked to find an idle one */
-	PORTS_TIGHT_BYTES = 65536,	/* if less memory is left, idle ports
-					 * free memory */
+					 * checked to find an idle host */
+	PORTS_TIGHT_BYTES = 65536,	/* if less memory than this is left,
+					 * idle ports must free memory */
 	/*
-	 * The default number of slots of Olaf queues.  It is 8 as in the paper,
-	 * where each update fits into one frame.  For a switch in the path it
-	 * is 1,024, because an update needs a slot for each of its frames.
+	 * The default number of slots of Olaf queues.  It is 8 as in the Olaf
+	 * paper, in which each update fits into one frame.  For a switch in the
+	 * path the number is 1,024, because there an update needs a slot for
+	 * each of its frames.
 	 */
 	PORTS_SLOTS = 8, PORTS_SLOTS_IN_PATH = 1024
 };
@@ -48,7 +49,7 @@ enum {
 
 struct ports_rule {
 	union addr at;			/* prefix of the hosts, or address and
-					 * port of one host */
+					 * UDP port of one host */
 	uint8_t bits;			/* length of the prefix */
 	bool shares;			/* all matching hosts share one port */
 	bool has_rate, has_slots, has_queue;
@@ -61,17 +62,18 @@ struct ports_conf {
 	struct port_conf all;
 	struct ports_rule rule[PORTS_RULES_MAX];
 	uint32_t rules;
-	bool shaped;			/* some port has a rate that is given
-					 * neither in `all` nor in a rule */
+	bool shaped;			/* at least one port has a rate that is
+					 * given neither in `all` nor in a
+					 * rule */
 	uint64_t memory_bytes;		/* limit on the memory of the ports of
-					 * hosts and their queues; 0: no
+					 * hosts and of their queues; 0: no
 					 * limit */
 	struct hashmap_multiplier hash_seed;	/* seed of maps that untrusted
 						 * hosts fill */
 };
 
 struct ports_place {
-	union addr host;		/* the host; family 0: it was
+	union addr host;		/* the host; family 0: the host was
 					 * forgotten */
 	uint32_t port, next;		/* index of the port; index of the next
 					 * place with the same key */
@@ -79,14 +81,15 @@ struct ports_place {
 };
 
 struct ports {
-	struct ports_conf *cf;		/* borrowed; the ports that rules share
-					 * are recorded in it */
+	struct ports_conf *cf;		/* borrowed; the field `port` of its
+					 * rules is changed */
 	struct port **port;
 	uint32_t n, room;
 	struct ports_place *place;
 	uint32_t places, places_room;
-	struct hashmap by_host;		/* maps the addr_key() of a host to the
-					 * index of its first place */
+	struct hashmap by_host;		/* maps the key of a host (addr_key())
+					 * to the index of the first place with
+					 * this key */
 	uint32_t last;			/* index of the place used last, or
 					 * PORTS_NONE */
 	struct slots_budget budget;
@@ -98,8 +101,8 @@ struct ports {
 static inline const char *ports_add_rule(struct ports_conf *cf, const char *s);
 
 /*
- * Fill in the settings that the rules do not give from cf->all.  Call this
- * function after the last rule.
+ * Set the settings that the rules do not contain to those of cf->all.  Call
+ * this function after the last rule.
  */
 static inline void ports_complete_rules(struct ports_conf *cf);
 
@@ -109,7 +112,10 @@ static inline bool ports_can_queue(const struct ports_conf *cf);
 /* Does any port have an Olaf queue? */
 static inline bool ports_use_olaf(const struct ports_conf *cf);
 
-/* Return an empty set of ports with the settings cf, which are borrowed. */
+/*
+ * Return a set of ports that contains no port yet and has the settings cf,
+ * which are borrowed.
+ */
 static inline struct ports ports_of(struct ports_conf *cf);
 
 /* Free all ports. */
@@ -140,15 +146,15 @@ static inline struct ports_rule *ports_find_rule(const struct ports *s,
     const union addr *host);
 
 /*
- * Return the memory, in bytes, that a host needs if it has its own port with
- * the settings cf. If cf is NULL, return the memory for a host that uses a
- * shared port.
+ * Return the number of bytes of memory for a host that has its own port with
+ * the settings cf. If cf is NULL, return the number of bytes for a host that
+ * uses a shared port.
  */
 static inline uint64_t ports_host_bytes(const struct port_conf *cf);
 
 /*
- * Is the memory nearly used up?  If so, ports_trim_idle() must be called before
- * the next frame.
+ * Is the memory nearly used up?  If so, the caller must call ports_trim_idle()
+ * before the next frame.
  */
 static inline bool ports_memory_is_low(const struct ports *s);
 
@@ -194,8 +200,8 @@ ports_host(const union addr *a)
 }
 
 /*
- * Set one setting of a rule, which was given as "key=value".  Returns NULL or
- * an error message.
+ * Set one setting of a rule, which the user has written as "key=value".
+ * Returns NULL or an error message.
  */
 static inline const char *
 ports_set_rule(struct ports_rule *r, const char *key, const char *value)
@@ -251,8 +257,8 @@ ports_parse_prefix(struct ports_rule *r, char *name)
 	if (slash != NULL)
 		*slash = '\0';
 	if (strchr(name, '.') == NULL && strchr(name, '[') == NULL &&
-	    strchr(name, ':') != NULL) {	/* an IPv6 address without
-						 * brackets */
+	    strchr(name, ':') != NULL) {	/* this is an IPv6 address
+						 * without brackets */
 		char whole[ADDR_NAME_BYTES];
 
 		if (snprintf(whole, sizeof(whole), "[%s]", name) >=
@@ -327,7 +333,7 @@ ports_complete_rules(struct ports_conf *cf)
 	}
 }
 
-/* Does the rule r apply to the host? */
+/* Does rule r match the host? */
 static inline bool
 ports_rule_matches(const struct ports_rule *r, const union addr *host)
 {
@@ -396,7 +402,7 @@ ports_host_bytes(const struct port_conf *cf)
 	    (cf->slots + slots) * sizeof(struct slot);
 }
 
-/* Forget the host at place k, unless it was already forgotten. */
+/* Forget the host at place k, unless it has already been forgotten. */
 static inline void
 ports_forget_host(struct ports *s, uint32_t k)
 {
@@ -417,8 +423,8 @@ ports_forget_host(struct ports *s, uint32_t k)
 }
 
 /*
- * Reset an idle port and give it the settings cf.  Returns false if there is no
- * memory.
+ * Reset an idle port and change its settings to cf. Returns false if there is
+ * no memory.
  */
 static inline bool
 ports_reset_port(struct ports *s, struct port *p, const struct port_conf *cf)
@@ -491,8 +497,9 @@ ports_trim_idle(struct ports *s)
 }
 
 /*
- * Add a place with the shared port of rule r, if it exists, or with a new port.
- * Returns the index of the place, or PORTS_NONE if there is no memory.
+ * Add a place.  Its port is the shared port of rule r if this port exists,
+ * otherwise a new port.  Returns the index of the place, or PORTS_NONE if there
+ * is no memory.
  */
 static inline uint32_t
 ports_add_place(struct ports *s, struct ports_rule *r,
@@ -519,8 +526,8 @@ ports_add_place(struct ports *s, struct ports_rule *r,
 }
 
 /*
- * Add a host and return the index of its place.  Returns PORTS_NONE if there is
- * no memory.
+ * Add a host that has no place, and return the index of its new place.  Returns
+ * PORTS_NONE if there is no memory.
  */
 static inline uint32_t
 ports_add_host(struct ports *s, const union addr *host)
@@ -562,9 +569,9 @@ ports_is_on(const union addr *to, const union addr *host)
 }
 
 /*
- * Find the port towards address `to` if its host is not the host used last.
- * This is a separate function so that the rest of ports_find_port() can be
- * inlined.
+ * Find the port towards address `to` if the host of `to` is not the host used
+ * last.  This is a separate function so that the rest of ports_find_port() can
+ * be inlined.
  */
 __attribute__((noinline, unused)) static struct port *
 ports_search_host(struct ports *s, const union addr *to)

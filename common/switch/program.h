@@ -2,11 +2,12 @@
  * program.h - the interface between a switch and its program, which does the
  * computing
  *
- * A program receives packets with the time of each, keeps state, sends packets
- * and says when it must be called again.  It answers control requests, counts
- * packets by what happened to them and plans its memory.  A program reads no
- * clock, touches no socket and knows no driver: traces, sockets, network
- * interfaces and the simulator all reach it through the data plane (plane.h).
+ * A program receives packets with their times, keeps state, sends packets and
+ * says when it must be called again.  It also answers control requests, counts
+ * packets by what happened to the packets, and calculates the memory that it
+ * will need.  A program reads no clock, uses no socket and does not depend on a
+ * driver: the drivers for traces, sockets, network interfaces and the simulator
+ * call it through the data plane (plane.h).
  *
  * A program consists of a folder in common/ that contains its rules, a file
  * program.h in this folder that fills in one struct program, and a row in
@@ -33,8 +34,8 @@
 #include "common/wire/frame.h"
 #include "common/wire/update.h"
 
-enum { PACKET_SOCKET_OWN = 0 };	/* number of the socket with the switch's own
-				 * address */
+enum { PACKET_SOCKET_OWN = 0 };	/* number of the socket that has the switch's
+				 * own address */
 
 /*
  * A packet that a driver passes to the plane and the plane passes to the
@@ -46,56 +47,65 @@ enum { PACKET_SOCKET_OWN = 0 };	/* number of the socket with the switch's own
  *
  * The order of the fields is chosen for speed.  The fields that are set for
  * every packet come first.  The fields that are 0 unless there is a frame
- * follow in whole words.  This is because the processor cannot quickly read
- * back a value that was written in overlapping parts.
+ * follow and fill whole words, because a processor is slow at reading a value
+ * that was written in overlapping parts.
  */
 struct packet {
 	const union addr *from, *to;	/* source and destination; the port is 0
-					 * if there is none */
+					 * if the packet has no port */
 	uint8_t *payload;		/* payload of the datagram */
 	uint32_t bytes;			/* length of the payload */
 	uint32_t wire_bytes;		/* length of the packet's frame on a
 					 * link, in bytes */
 	uint8_t tos;
 	uint32_t socket;		/* number of the socket that received
-					 * the packet; in a trace, of the socket
-					 * to whose port it was sent */
+					 * the packet; in a trace: number of the
+					 * socket to whose port the packet was
+					 * sent */
 	const struct update *update;	/* the parsed update, or NULL */
 
-	/* the fields of the frame: */
-	const struct frame *frame;	/* offsets of the parts of the frame;
-					 * NULL: no frame */
+	/* The next fields describe the frame: */
+	const struct frame *frame;	/* borrowed; offsets of the parts of the
+					 * frame; NULL: there is no frame */
 	uint8_t *data;			/* the Ethernet frame as received */
 	uint64_t vlan;			/* VLAN of the frame (frame_vlan()); 0:
 					 * none */
 	enum frame_is is;
-	enum frame_sums sums;		/* checksums on arrival, if they were
-					 * checked */
-	uint32_t have, len;		/* number of bytes present; length of
-					 * the frame before truncation */
+	enum frame_sums sums;		/* result of the check of the checksums
+					 * on arrival, if they were checked */
+	uint32_t have, len;		/* number of bytes of the frame that are
+					 * present; length of the frame before
+					 * truncation */
 	bool changed;			/* the payload was changed, so the
 					 * checksum must be computed again */
-	bool bare;			/* an update in the paper's format */
+	bool bare;			/* the packet is bare: an update in the
+					 * format of the Olaf paper */
 	uint16_t cluster;		/* cluster of the update if `bare` is
 					 * set */
 };
 
 #define PROGRAM_NEVER UINT64_MAX
 
-struct slot;			/* a slot of a queue (common/queue/slots.h) */
+struct slot;			/* A slot of a queue is defined in
+				 * common/queue/slots.h. */
 struct key;			/* common/auth/key.h */
 struct rate_limit;		/* common/auth/rate-limit.h */
 
-/* Which part of the switch handles a packet. */
+/*
+ * The class of a packet, which determines the part of the switch that handles
+ * the packet.
+ */
 enum packet_class {
-	PACKET_REGULAR,		/* other traffic, which the plane forwards */
-	PACKET_FOR_PROGRAM,	/* for the program, which receives it if it is
-				 * valid */
-	PACKET_FROM_PROGRAM,	/* sent by another run of the program whose
-				 * traffic was captured; the plane drops it */
-	PACKET_BETWEEN_OTHERS	/* uses the program's protocol but is neither
-				 * from nor to this switch; the plane forwards
-				 * it */
+	PACKET_REGULAR,		/* the packet is other traffic, which the plane
+				 * forwards */
+	PACKET_FOR_PROGRAM,	/* the packet is for the program, which receives
+				 * the packet if it is valid */
+	PACKET_FROM_PROGRAM,	/* the packet was sent by another run of the
+				 * program, whose traffic was captured; the
+				 * plane drops the packet */
+	PACKET_BETWEEN_OTHERS	/* the packet uses the program's protocol but is
+				 * neither from nor to this switch; the plane
+				 * forwards the packet */
 };
 
 /* The settings of the switch that all programs share. */
@@ -104,12 +114,12 @@ struct program_place {
 	union addr parent;	/* address of the parent switch or server;
 				 * family 0: none */
 	bool live;		/* the driver knows which socket received a
-				 * packet; in a trace the UDP port shows which
-				 * socket it was */
-	bool in_path;		/* the switch is live on interfaces: packets
-				 * between other hosts arrive too, and invalid
-				 * packets are forwarded */
-	bool replayed;		/* the input is a trace, so the packets of the
+				 * packet; if not set, as in a trace, the UDP
+				 * port shows which socket it was */
+	bool in_path;		/* the switch is live on network interfaces, so
+				 * packets between other hosts arrive as well,
+				 * and invalid packets are forwarded */
+	bool replayed;		/* the input is a trace, in which the packets of
 				 * peers are answers to another run */
 	/*
 	 * The first multicast group.  The port of a job's group is the port of
@@ -117,43 +127,46 @@ struct program_place {
 	 * sent by multicast.
 	 */
 	union addr group;
-	uint32_t xid;		/* xid of the switch's first request */
-	const struct key *key;	/* key of control messages; NULL: none */
+	uint32_t xid;		/* xid of the first request that the switch
+				 * sends */
+	const struct key *key;	/* key of control messages; NULL: no key */
 	const struct key *command_key;	/* key of commands; NULL: commands use
 					 * `key` */
 	struct hashmap_multiplier hash_seed;	/* seed of maps that untrusted
 						 * hosts fill */
-	bool quotas;		/* limit the resources of each host (quota.h) */
+	bool quotas;		/* each host has quotas (quota.h) */
 	bool tagged;		/* data packets carry tags (--auth all) */
-	bool needs_cookie;	/* requests from other hosts need a cookie */
-	bool secret_known;	/* the user gave the secret; otherwise a live
-				 * switch chooses it at random */
+	bool needs_cookie;	/* requests that come from other machines need a
+				 * cookie */
+	bool secret_known;	/* the user has given the secret; if not set, a
+				 * live switch chooses the secret at random */
 	uint8_t secret[32];
 	uint64_t memory_bytes;	/* limit on the memory that is allocated later;
 				 * 0: no limit */
 	uint32_t sockets;	/* number of sockets that the program may use at
 				 * the same time; 0: no limit */
-	bool dry_run;		/* only report how much memory is needed */
+	bool dry_run;		/* --dry-run was given: only report how much
+				 * memory is needed */
 };
 
 /* The functions of the plane that its program may call. */
 struct program_env {
-	void *plane;		/* first argument of each function */
+	void *plane;		/* first argument of each of these functions */
 	const struct program_place *place;
 	struct outbox *out;
 	/*
-	 * Put the update u of packet p into the queue of the port towards
+	 * Offer the update u of packet p to the queue of the port towards
 	 * address `to`.  The update will leave through socket `socket`.
-	 * Returns false if the update is not segmented like the other updates
-	 * of its cluster, or if there is no such port.
+	 * Returns false if the vector of the update is not divided into packets
+	 * like the other vectors of its cluster, or if there is no such port.
 	 */
 	bool (*enqueue_update)(void *plane, uint32_t socket,
 	    const union addr *to, const struct packet *p,
 	    const struct update *u, uint64_t now_ns);
 	/*
-	 * Learn from the model in packet p how updates of the same cluster that
-	 * are sent to address `from` are segmented.  The model came from this
-	 * address.
+	 * The model in packet p came from address `from`.  Record how this
+	 * model is divided into packets, because updates of the same cluster to
+	 * this address are divided in the same way.
 	 */
 	void (*learn_shape)(void *plane, const union addr *from,
 	    const struct packet *p, const struct update *model,
@@ -161,7 +174,7 @@ struct program_env {
 	/* Forward a received packet without queueing it. */
 	void (*forward_packet)(void *plane, struct packet *p,
 	    uint64_t now_ns);
-	/* Move the payload of p to memory that may be changed. */
+	/* Move the payload of p to memory that may be written. */
 	void (*make_writable)(void *plane, struct packet *p);
 	/* Merge the state of the queue towards `to` into the status of a model.
 	 * Returns whether the status has changed. */
@@ -181,10 +194,11 @@ struct program_env {
 	    struct counters *c);
 };
 
-/* One part of the memory that a switch plans to use. */
+/* One part of the memory that a switch will need. */
 struct memory_part {
-	const char *name;	/* name of the part: a plural noun */
-	uint64_t number, bytes;	/* number of items; total size of all items */
+	const char *name;	/* name of the part, a plural noun */
+	uint64_t number, bytes;	/* number of items in the part; total size of
+				 * all items, in bytes */
 	bool grows;		/* the memory is allocated later, as members
 				 * join or destinations are used */
 	bool unlimited;		/* --memory does not limit this part */
@@ -195,8 +209,9 @@ enum { MEMORY_PARTS = 8 };
 /* The result of a control request. */
 enum program_reply {
 	PROGRAM_ANSWERED,	/* the Ack is filled in */
-	PROGRAM_LATER,		/* no answer yet, so the peer must retry */
-	PROGRAM_UNKNOWN		/* the program has no such request */
+	PROGRAM_LATER,		/* there is no answer yet, so the peer must send
+				 * the request again */
+	PROGRAM_UNKNOWN		/* the program does not know this request */
 };
 
 /*
@@ -208,7 +223,7 @@ enum program_reply {
 struct program {
 	const char *name;
 	const char *about;	/* description in a few words, for --help */
-	/* Return the UDP port to use if the user gives none. */
+	/* Return the UDP port to use if the user gives no port. */
 	uint16_t (*default_port)(const void *conf);
 	const char *trace_address;	/* default address of the switch in a
 					 * trace, or NULL */
@@ -229,8 +244,8 @@ struct program {
 	bool ignores_key;	/* none of its packets can be authenticated */
 
 	/*
-	 * the settings, which are a zeroed block of conf_bytes bytes, and the
-	 * options that fill it
+	 * The settings are a block of conf_bytes bytes, which is zeroed at
+	 * first and which the options fill.
 	 */
 	size_t conf_bytes;
 	const struct opt *options;
@@ -241,21 +256,23 @@ struct program {
 	 */
 	const char *(*set_option)(void *conf, int option, const char *arg);
 	/*
-	 * Check the settings together after all options are set, and adapt them
-	 * to `place`.  Returns NULL or an error message.
+	 * Check whether the settings can be combined, after all options are
+	 * set, and adapt them to `place`.  Returns NULL or an error message.
 	 */
 	const char *(*check_settings)(void *conf,
 	    struct program_place *place);
 	/* Free the memory that the settings own. */
 	void (*free_settings)(void *conf);
 	/*
-	 * List the memory that the program plans to use.  The list is written
-	 * to `parts`, which has room for MEMORY_PARTS entries.  Returns the
-	 * number of entries.
+	 * List the memory that the program will need.  The list is written to
+	 * `parts`, which has room for MEMORY_PARTS entries.  Returns the number
+	 * of entries.
 	 */
 	size_t (*plan_memory)(const void *conf, struct memory_part *parts);
 
-	/* the state, which is a zeroed block of state_bytes bytes */
+	/*
+	 * The state is a block of state_bytes bytes, which is zeroed at first.
+	 */
 	size_t state_bytes;
 	/* Initialise the state.  Returns false if there is no memory. */
 	bool (*init_state)(void *state, const void *conf,
@@ -263,7 +280,10 @@ struct program {
 	void (*free_state)(void *state);
 
 	/* functions for the data plane */
-	/* Decide which part of the switch processes packet p. */
+	/*
+	 * Return the class of packet p, which determines the part of the switch
+	 * that processes the packet.
+	 */
 	enum packet_class (*classify)(void *state, struct packet *p);
 	/* Process a packet of class PACKET_FOR_PROGRAM. */
 	void (*receive)(void *state, struct packet *p, uint64_t now_ns);
@@ -278,8 +298,8 @@ struct program {
 	void (*on_deadline)(void *state, uint64_t now_ns);
 	/*
 	 * Return the next address to which a post to the group is sent, and
-	 * advance *next, which must be 0 at first.  Returns NULL after the last
-	 * address.
+	 * advance *next, which must be 0 before the first call.  Returns NULL
+	 * after the last address.
 	 */
 	const union addr *(*each_member)(const void *state, uint32_t group,
 	    uint32_t *next, uint64_t now_ns);
@@ -297,8 +317,8 @@ struct program {
 	const union addr *(*parent_address)(const void *state,
 	    uint32_t group, uint32_t *socket);
 	/*
-	 * Does the program have a backlog, that is, packets to send as soon as
-	 * the driver has room?
+	 * Does the program have a backlog, which consists of packets that must
+	 * be sent as soon as the driver has room?
 	 */
 	bool (*has_backlog)(const void *state);
 	/*
@@ -306,13 +326,13 @@ struct program {
 	 */
 	bool (*send_backlog)(void *state);
 	/*
-	 * Is the socket with number `socket` still needed?  It is not
-	 * PACKET_SOCKET_OWN.
+	 * Is the socket with number `socket` still needed?  The function is not
+	 * called for PACKET_SOCKET_OWN.
 	 */
 	bool (*needs_socket)(const void *state, uint32_t socket);
 	/*
-	 * Return the size that each buffer of this socket should have, in
-	 * bytes, not counting the overhead for which the kernel doubles it.
+	 * Return the size, in bytes, that each buffer of this socket should
+	 * have.  The kernel doubles this size to allow for its overhead.
 	 */
 	uint64_t (*socket_bytes)(const void *state, uint32_t socket);
 	/*
@@ -321,7 +341,7 @@ struct program {
 	 */
 	void (*socket_address)(const void *state, uint32_t socket,
 	    union addr *a);
-	/* Replace the tag of an update that leaves its queue. */
+	/* Replace the authentication tag of an update that leaves its queue. */
 	void (*retag_update)(void *state, struct slot *s, uint64_t now_ns);
 
 	/* functions for the control plane */
@@ -337,8 +357,8 @@ struct program {
 	void (*peer_alive)(void *state, const union addr *from,
 	    uint64_t now_ns);
 	/*
-	 * Do not count the last span_ns before now_ns as silence of the peers,
-	 * because the switch itself did not run during this time.
+	 * The switch itself did not run during the last span_ns before now_ns,
+	 * so do not count this time as silence of the peers.
 	 */
 	void (*stalled)(void *state, uint64_t span_ns, uint64_t now_ns);
 	/* Process a control message from env->place->parent. */
@@ -363,9 +383,9 @@ struct program {
 	bool (*list_members)(const void *state, uint16_t job,
 	    struct counters *c, uint64_t now_ns);
 	/*
-	 * Add the counters of a job or, if `gauges` is set, its gauges to c.
-	 * If `job` is -1, add those of the whole switch.  Returns false if the
-	 * job does not exist.
+	 * Add the counters of a job to c or, if `gauges` is true, add its
+	 * gauges.  If `job` is -1, add those of the whole switch.  Returns
+	 * false if the job does not exist.
 	 */
 	bool (*put_counters)(const void *state, int32_t job, bool gauges,
 	    struct counters *c, uint64_t now_ns);
@@ -379,7 +399,7 @@ struct program {
 	 */
 	void (*put_summary)(const void *state, struct counters *line);
 	/*
-	 * Add some counters to the progress line that is printed while the
+	 * Add some counters to the progress line, which is printed while the
 	 * switch runs.
 	 */
 	void (*put_progress)(const void *state, struct counters *line);
@@ -390,12 +410,13 @@ struct program {
 	const char *(*describe_problem)(void *state, char *text, size_t room,
 	    uint64_t now_ns);
 	/*
-	 * Do the program's counters add up?  NULL: there is nothing to check.
+	 * Are the program's counters consistent?  NULL: there is nothing to
+	 * check.
 	 */
 	bool (*counters_add_up)(const void *state);
 	/*
-	 * Must the user be told if address `at` is unreachable?  NULL: no
-	 * address matters.
+	 * If address `at` is unreachable, must a warning be printed?  NULL: no
+	 * such warning is necessary.
 	 */
 	bool (*depends_on)(const void *state, const union addr *at);
 };

@@ -3,19 +3,19 @@
  * requests
  *
  * Each arriving packet is counted in exactly one class (enum packet_class in
- * program.h).  A packet is for the program, from another run of the program,
- * between other hosts, or regular traffic.  The program receives only packets
- * that are valid (soundness.h).
+ * program.h).  The classes are packets for the program, packets from another
+ * run of the program, packets between other hosts, and regular traffic.  The
+ * program receives only packets that are valid (soundness.h).
  *
  * This file processes control messages to the switch's own address, whatever
  * the program is.  A client must prove that it receives packets sent to its
  * address.  If the switch has a key, the client must also prove that it knows
  * the key (auth/channel-server.h).  If a client does not prove this, the switch
- * sends a challenge or does not answer.  A request is executed once.  A
- * repeated request gets the same Ack again, and a request older than the last
- * one is dropped (iSwitch, section 3.4, Table 2; innet-wire(5)).  This file
- * answers Jobs, Members and Stats page by page, and passes all other requests
- * to the program.
+ * sends a challenge or does not answer.  Each request is executed only once.  A
+ * repeated request gets the same Ack again, and a request that is older than
+ * the last request is dropped (iSwitch, section 3.4, Table 2; innet-wire(5)).
+ * This file answers Jobs, Members and Stats page by page, and passes all other
+ * requests to the program.
  */
 #ifndef INNET_SWITCH_RECEIVE_H
 #define INNET_SWITCH_RECEIVE_H
@@ -32,22 +32,22 @@
 #include "common/wire/control.h"
 
 /*
- * Receive packet p now.  The driver must have called plane_advance().  If
- * packets may wait at ports, this function also flushes the posts of the
- * program.  Otherwise the driver must call plane_flush() before the bytes of
- * the packet change.
+ * Receive packet p at the current time of the plane, which the driver has set
+ * with plane_advance().  If packets may wait at ports, this function also
+ * flushes the posts of the program.  Otherwise the driver must call
+ * plane_flush() before the bytes of the packet change.
  */
 static inline void plane_receive(struct plane *pl, struct packet *p);
 
 /*
- * Apply --impair to the arriving packet p, then receive it as plane_receive()
- * does.
+ * Apply --impair to the arriving packet p, then call plane_receive() for each
+ * copy of p.
  */
 static inline void plane_receive_impaired(struct plane *pl, struct packet *p);
 
 /*
- * Decide at random, according to --impair, how many copies of an arriving
- * packet the switch receives: 0, 1 or 2.  Delays are ignored.
+ * Return the number of copies of an arriving packet that the switch receives:
+ * 0, 1 or 2, at random according to --impair.  Delays are ignored.
  */
 static inline int plane_draw_copies(struct plane *pl);
 
@@ -57,8 +57,8 @@ static inline void plane_forward_regular(struct plane *pl, struct packet *p);
 /* implementation */
 
 /*
- * Return the text that request c asks for; the caller must free it.  Returns
- * NULL if there is no memory or if the job is unknown.  *known is set to
+ * Return the text that request c asks for.  The caller must free the text.
+ * Returns NULL if there is no memory or if the job is unknown.  Sets *known to
  * whether the job is known.
  */
 static inline char *
@@ -98,8 +98,8 @@ plane_make_text(struct plane *pl, const struct control *c, bool *known,
 }
 
 /*
- * Put the requested page of a text into the Ack.  The text is created when page
- * 0 is requested, and kept for requests of the other pages.
+ * Write the requested page of a text into the Ack.  The text is created when
+ * page 0 is requested, and kept for requests of the other pages.
  */
 static inline void
 plane_answer_page(struct plane *pl, struct channel_server_row *r,
@@ -146,17 +146,17 @@ plane_send_ack(struct plane *pl, const struct packet *p,
 	    CONTROL_ACK, c->job, c->xid), a) - msg);
 
 	if (a->status != CONTROL_NO_PARENT)	/* after this status the client
-						 * retries, so the Ack is not
-						 * stored */
+						 * sends the request again, so
+						 * the Ack is not stored */
 		channel_server_keep_ack(r, c->xid, msg, len);
 	outbox_copy_from(&pl->out, p->to, p->from, CONTROL_TOS, msg, len);
 }
 
 /*
  * Send an Ack without a MAC that contains the status and, if `pass` is not
- * NULL, the cookie at `pass`.  Do not send a challenge that is longer than the
- * request, because an attacker could use it for amplification.  Returns whether
- * the Ack was sent.
+ * NULL, the cookie at `pass`.  Send no challenge that is longer than the
+ * request, because an attacker could use such challenges for amplification.
+ * Returns whether the Ack was sent.
  */
 static inline bool
 plane_send_bare_ack(struct plane *pl, const struct packet *p,
@@ -181,8 +181,8 @@ plane_send_bare_ack(struct plane *pl, const struct packet *p,
 }
 
 /*
- * Send the client a challenge, which contains a cookie and the client's own
- * nonce.
+ * Send a challenge to the client.  The challenge contains a cookie and the
+ * client's own nonce.
  */
 static inline void
 plane_send_challenge(struct plane *pl, const struct packet *p,
@@ -205,7 +205,7 @@ plane_send_challenge(struct plane *pl, const struct packet *p,
 
 /*
  * Return the channel of the client if request c may be executed.  Otherwise
- * count c, answer it if necessary, and return NULL.
+ * count the request, answer it if necessary, and return NULL.
  */
 static inline struct channel_server_row *
 plane_admit_request(struct plane *pl, const struct packet *p,
@@ -249,9 +249,9 @@ plane_is_command(const struct control *c)
 }
 
 /*
- * May the client at address `from` send request c?  If there is a command key,
- * commands must use it.  If there is no key at all, only members and local
- * processes may send commands.
+ * May the client at address `from` send request c?  If there is a key for
+ * commands, commands must use this key.  If there is no key at all, only
+ * members and local processes may send commands.
  */
 static inline bool
 plane_may_command(const struct plane *pl, const union addr *from,
@@ -288,7 +288,7 @@ plane_execute_request(struct plane *pl, const union addr *from,
 	}
 }
 
-/* Execute and answer a request that is not a repetition. */
+/* Execute and answer a request that has not been executed before. */
 static inline void
 plane_handle_request(struct plane *pl, const struct packet *p,
     const struct control *c, struct channel_server_row *r, uint64_t now_ns)
@@ -369,10 +369,10 @@ plane_is_own_address(const struct plane *pl, const struct packet *p)
 }
 
 /*
- * Put an update that only passes through the switch into the Olaf queue on its
- * route, whatever the program is.  Returns false if the packet is not an
- * update, if there is no such queue, or if the updates of the program carry
- * tags.  Tagged updates cannot be merged with untagged updates.
+ * If an update is between other hosts, offer it to the Olaf queue on its route,
+ * whatever the program is.  Returns false if the packet is not an update, if
+ * there is no such queue, or if the updates of the program carry tags.  Tagged
+ * updates cannot be merged with untagged updates.
  */
 static inline bool
 plane_enqueue_passing(struct plane *pl, struct packet *p)
@@ -420,8 +420,8 @@ plane_forward_regular(struct plane *pl, struct packet *p)
 }
 
 /*
- * Does --allow exclude the sender?  This is a separate function because --allow
- * is rarely used.
+ * Does the option --allow exclude the sender?  This is a separate function
+ * because --allow is rarely used.
  */
 __attribute__((noinline, unused)) static bool
 plane_is_denied(const struct plane *pl, const struct packet *p)
@@ -454,7 +454,7 @@ plane_receive_claimed(struct plane *pl, struct packet *p)
 }
 
 /*
- * Receive a packet as plane_receive_claimed() does.  If the switch is in the
+ * Do the work of plane_receive_claimed().  In addition, if the switch is in the
  * path of other hosts, forward packets that are ignored because they are not
  * valid.
  */

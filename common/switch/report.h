@@ -1,8 +1,9 @@
 /*
  * report.h - the counters of a switch, for reports, summaries and innet-ctl
  *
- * The order and the names are the same for every program: counters of the
- * plane, then counters of control messages, then those of the program.
+ * The names and the order of counters are the same for every program: first the
+ * counters of the plane, then those of control messages, then those of the
+ * program.
  */
 #ifndef INNET_SWITCH_REPORT_H
 #define INNET_SWITCH_REPORT_H
@@ -56,8 +57,8 @@ plane_controls_name(unsigned what)
 }
 
 /*
- * Return the counters of packets of kind `kind`, summed over all ports.  This
- * does not include updates.
+ * Return the counters of packets of kind `kind`, summed over all ports.
+ * Updates are not included.
  */
 static inline struct port_count
 plane_sum_ports(const struct plane *pl, enum port_kind kind)
@@ -97,7 +98,8 @@ plane_put_tally(struct counters *c, const struct tally_cluster *t)
 }
 
 /*
- * Return how many delivered packets contained exactly `constituents` updates.
+ * Return the number of delivered packets that contained exactly `constituents`
+ * updates.
  */
 static inline uint64_t
 plane_count_merged(const struct plane *pl, uint32_t constituents)
@@ -148,7 +150,8 @@ plane_put_updates(const struct plane *pl, struct counters *c)
 }
 
 /*
- * Return how many datagrams of the program have left, with or without queueing.
+ * Return the number of datagrams of the program that have left, with or without
+ * queueing.
  */
 static inline uint64_t
 plane_count_sent(const struct plane *pl)
@@ -189,7 +192,7 @@ plane_put_ignored(const struct plane *pl, struct counters *c)
 }
 
 /*
- * Add the number of ignored packets in the form "3 ignored (2 length, 1
+ * Add the number of ignored packets in a form such as "3 ignored (2 length, 1
  * snaplen)".
  */
 static inline void

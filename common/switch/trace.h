@@ -2,15 +2,16 @@
  * trace.h - a driver that reads packets from captures and writes a capture
  *
  * trace_run() processes a whole trace.  innet-sim runs several planes that send
- * packets to each other, so it calls these functions for the single steps
- * instead: trace_open(), trace_deadline_ns(), trace_advance(),
+ * packets to each other, so it calls instead the functions for single steps,
+ * which are trace_open(), trace_deadline_ns(), trace_advance(),
  * trace_receive_next() or trace_receive_frame(), and trace_close().
  *
- * The timestamps of the captures are the clock, whatever the program is.
- * Several captures are merged in order of time.  If two packets have the same
- * time, the packet of the first capture comes first.  If a timestamp is earlier
- * than the previous one, the previous one is used instead.  If a frame contains
- * several datagrams of innet, each becomes a packet with the time of the frame.
+ * The timestamps of the captures are used as the clock, whatever the program
+ * is.  Several captures are merged in order of time.  If two packets have the
+ * same time, the packet of the first capture comes first.  If a timestamp is
+ * earlier than the previous timestamp, the previous one is used instead.  If a
+ * frame contains several datagrams of innet, each of them is treated as a
+ * packet with the time of the frame.
  *
  * The timestamp of a packet that leaves a port is the time at which its last
  * bit has left the port, plus the propagation delay of the link.  A packet that
@@ -49,10 +50,12 @@ struct merged_conf {
 					 * UINT64_MAX: read all packets */
 	bool until_relative;		/* until_ns is relative to the time of
 					 * the first packet */
-	uint64_t count;			/* number of packets to read; 0: all */
-	const volatile sig_atomic_t *stop;	/* stop when this variable is
-						 * not zero */
-	bool quiet;			/* print no warnings (for fuzzing) */
+	uint64_t count;			/* number of packets to read; 0: read
+					 * all packets */
+	const volatile sig_atomic_t *stop;	/* the run stops when this
+						 * variable is not zero */
+	bool quiet;			/* do not print warnings (used for
+					 * fuzzing) */
 };
 
 struct merged_input {
@@ -60,9 +63,9 @@ struct merged_input {
 	struct pcapio_packet p;		/* the next packet, if `have` is set */
 	bool have;
 	bool backwards;			/* the warning about decreasing times
-					 * was printed */
-	uint64_t now_ns;		/* timestamp of p, which never
-					 * decreases */
+					 * has been printed */
+	uint64_t now_ns;		/* timestamp of p, adjusted so that it
+					 * never decreases */
 };
 
 struct merged {
@@ -71,8 +74,9 @@ struct merged {
 	size_t n;
 	struct merged_input *given;	/* input of the packet that was returned
 					 * last */
-	uint64_t until_ns;		/* like cf.until_ns, but absolute once
-					 * the first packet was read */
+	uint64_t until_ns;		/* value of cf.until_ns as an absolute
+					 * time, after the first packet was
+					 * read */
 	uint64_t packets;		/* number of packets returned so far */
 	uint64_t time_backwards;
 	bool stopped;			/* cf.stop ended the run */
@@ -88,11 +92,15 @@ struct trace_conf {
 	uint64_t propagation_ns;	/* propagation delay of every port's
 					 * link */
 	struct impair impair;		/* impairment of every port's link */
-	struct pcapio_in *departures;	/* departures of another run; NULL: the
-					 * links decide */
+	struct pcapio_in *departures;	/* capture of the departures of another
+					 * run; NULL: the links determine
+					 * departures */
 	bool unsized;			/* the packets of the program do not
 					 * contain their length */
-	/* Process a frame that arrives at the other end of a link; or NULL. */
+	/*
+	 * A function that processes a frame that arrives at the other end of a
+	 * link, or NULL.
+	 */
 	void (*on_arrival)(void *ctx, uint64_t at_ns, const uint8_t *p,
 	    uint32_t have, uint32_t len);
 	void *arrival_ctx;
@@ -100,7 +108,10 @@ struct trace_conf {
 					 * NULL */
 };
 
-/* A frame that has left but has not arrived yet. */
+/*
+ * A frame that has left a port but has not arrived at the other end of its link
+ * yet.
+ */
 struct trace_flight {
 	uint32_t have, len;
 	uint8_t bytes[];
@@ -108,8 +119,8 @@ struct trace_flight {
 
 /* The next frame that left a queue in the other run. */
 struct trace_departure {
-	uint64_t at_ns;			/* time of the departure; PLANE_NEVER if
-					 * there is none */
+	uint64_t at_ns;			/* time of the departure; PLANE_NEVER:
+					 * there is no further departure */
 	struct port *port;
 	bool is_update;
 	struct update up;
@@ -126,10 +137,10 @@ struct trace {
 	bool delays;			/* links delay or impair frames */
 	struct timed_queue flights;
 	struct trace_departure next;
-	uint8_t *edit;			/* owned; room for three frames: the
-					 * frame that is being changed, a frame
-					 * that is made here, and a frame for
-					 * one of several datagrams */
+	uint8_t *edit;			/* owned; room for three frames: one
+					 * that is being changed, one that this
+					 * file creates, and one for one of
+					 * several datagrams */
 	uint64_t departures_differ;
 	uint64_t no_ethernet;		/* number of regular frames without an
 					 * ethertype, which are not written */
@@ -144,10 +155,10 @@ struct trace {
 	int status;
 };
 
-enum { TRACE_AHEAD = 4 };	/* number of packets by which clusters are
-				 * prefetched in advance */
+enum { TRACE_AHEAD = 4 };	/* the cluster of an update is prefetched this
+				 * number of packets before the update */
 
-/* A packet of a capture, as the plane needs it. */
+/* A packet of a capture, in the form that the plane needs. */
 struct trace_in {
 	struct packet p;
 	struct frame frame;
@@ -173,8 +184,8 @@ static inline void trace_open(struct trace *t, const struct trace_conf *cf,
 /*
  * Return the input that has the next packet.  The members p and now_ns of the
  * input are the packet and its time; they are borrowed until the next call.
- * Returns NULL at the end of the captures, when the number of packets or the
- * time in cf is reached, or when the run is stopped.
+ * Returns NULL at the end of the captures, when the limit on packets or on time
+ * in cf is reached, and when the run is stopped.
  */
 static inline const struct merged_input *merged_next(struct merged *f);
 
@@ -315,10 +326,10 @@ merged_next(struct merged *f)
 
 /*
  * Return the packet of i as an Ethernet frame of *have bytes, which had *len
- * bytes before truncation.  If the packet has no Ethernet header, the frame is
- * built in f->frame: an Ethernet header is made and the IP packet is copied
- * after it.  *fr, which is the result of frame_parse(), is adjusted.  Returns
- * NULL if the packet has no ethertype (PPP and 802.11 management).
+ * bytes before truncation.  If the packet has no Ethernet header, build the
+ * frame in f->frame: write an Ethernet header and copy the IP packet after this
+ * header.  Also adjust *fr, which is the result of frame_parse().  Returns NULL
+ * if the packet has no ethertype (PPP and 802.11 management).
  */
 static inline const uint8_t *
 merged_to_ethernet(struct merged *f, const struct merged_input *i,
@@ -365,7 +376,7 @@ trace_write_frame(struct trace *t, uint64_t at_ns, const void *p, uint32_t have,
 		pcapio_write(t->out, at_ns, p, have, len);
 }
 
-/* Hold a frame until it arrives at at_ns. */
+/* Store a frame until it arrives at the other end of its link at at_ns. */
 static inline void
 trace_hold_frame(struct trace *t, uint64_t at_ns, const void *p, uint32_t have,
     uint32_t len)
@@ -399,7 +410,7 @@ trace_put_delayed(struct trace *t, uint64_t left_ns, const void *p,
 	}
 }
 
-/* Send a frame that left its port at left_ns. */
+/* Send a frame that has left its port at left_ns. */
 static inline void
 trace_put_frame(struct trace *t, uint64_t left_ns, const void *p, uint32_t have,
     uint32_t len)
@@ -410,7 +421,7 @@ trace_put_frame(struct trace *t, uint64_t left_ns, const void *p, uint32_t have,
 		trace_write_frame(t, left_ns, p, have, len);
 }
 
-/* Write the frames that arrive by now_ns. */
+/* Write the frames that arrive at the other ends of their links by now_ns. */
 static inline void
 trace_write_arrived(struct trace *t, uint64_t now_ns)
 {
@@ -436,8 +447,9 @@ trace_put_datagram(struct trace *t, uint64_t left_ns, const union addr *from,
 	if (t->out == NULL && t->cf->on_arrival == NULL)
 		return;
 	q = t->out == NULL ? t->edit + TRACE_FRAME_BYTES :
-	    pcapio_room(t->out);	/* the room must be used before anything
-					 * else is written */
+	    pcapio_room(t->out);	/* the room from pcapio_room() must be
+					 * used before anything else is
+					 * written */
 	head = (uint32_t)frame_put(q, &flow, tos, bytes, &fr);
 	memcpy(q + head, p, bytes);
 	frame_put_checksum(q, &fr);
@@ -544,8 +556,8 @@ trace_read_packet(const struct trace *t, struct merged *feed,
 	    i->p.caplen, i->p.len, fr);
 	const bool whole = is == FRAME_UDP || is == FRAME_OTHER;
 	/*
-	 * A packet without port numbers is treated as if it had the port of the
-	 * switch.
+	 * If a packet has no port numbers, treat it as if it had the port of
+	 * the switch.
 	 */
 	const uint16_t none = whole ? 0 : addr_port(&t->pl->cf->place.address);
 	uint32_t have, len;
@@ -560,7 +572,8 @@ trace_read_packet(const struct trace *t, struct merged *feed,
 	flow_addr(&in->to, fr->flow.dst, fr->flow.dport != 0 ?
 	    fr->flow.dport : none, fr->flow.v6);
 	/*
-	 * Set every field, because otherwise compilers clear all of them first.
+	 * Set every field, because otherwise compilers clear the whole struct
+	 * first.
 	 */
 	in->p = (struct packet){ .from = &in->from, .to = &in->to,
 	    .socket = PACKET_SOCKET_OWN, .tos = is == FRAME_OTHER ? 0 : fr->tos,
@@ -574,7 +587,10 @@ trace_read_packet(const struct trace *t, struct merged *feed,
 	return true;
 }
 
-/* Return the rule by which the frame of p is split into datagrams. */
+/*
+ * Return the format of the datagrams into which the frame of p may have to be
+ * split.
+ */
 static inline struct split_as
 trace_split_rule(const struct trace *t, const struct packet *p)
 {
@@ -586,8 +602,8 @@ trace_split_rule(const struct trace *t, const struct packet *p)
 }
 
 /*
- * Exit if the frame of p contains several datagrams.  The frame left in the
- * other run, and it is unknown when each datagram left.
+ * Exit with an error if the frame of p, which left in the other run, contains
+ * several datagrams, because it is unknown when each of them left.
  */
 static inline void
 trace_check_departure(const struct trace *t, const struct packet *p)
@@ -632,7 +648,10 @@ trace_is_departure(struct trace *t, struct packet *p)
 	    0);
 }
 
-/* Read the next packet of the other run.  Returns false at its end. */
+/*
+ * Read the next packet of the other run.  Returns false at the end of its
+ * capture.
+ */
 static inline bool
 trace_read_departure(struct trace *t, struct trace_in *to)
 {
@@ -702,7 +721,7 @@ trace_repeat_departures(struct trace *t, uint64_t now_ns)
 		plane_advance(t->pl, d->at_ns);
 		if (d->is_update && d->port != NULL &&
 		    d->port->updates == NULL)	/* the other run sent the update
-						 * to another address */
+						 * to a different address */
 			d->port = plane_only_update_port(t->pl);
 		if (!trace_matches_head(d, d->port == NULL ? NULL :
 		    port_head(d->port)) && t->departures_differ++ == 0 &&
@@ -752,8 +771,8 @@ trace_receive(struct trace *t, const struct merged_input *i, struct packet *p)
 }
 
 /*
- * Receive each datagram of s, which all come from one frame, as a frame of its
- * own.
+ * Receive each datagram of s as a frame of its own.  All these datagrams come
+ * from one frame.
  */
 static inline void
 trace_receive_each(struct trace *t, const struct merged_input *i,
@@ -814,7 +833,8 @@ trace_receive_split(struct trace *t, const struct merged_input *i,
 
 /*
  * Check packet p of a program whose packets do not contain their length.  Count
- * frames that may contain several datagrams, and mark frames that certainly do.
+ * frames that may contain several datagrams, and mark frames that certainly
+ * contain several.
  */
 __attribute__((noinline, unused)) static void
 trace_check_unsized(
@@ -947,7 +967,8 @@ trace_close(struct trace *t)
 static inline void
 trace_put_report(const struct trace *t, struct counters *c)
 {
-	if (t->split.frames > 0) {	/* a live switch never counts these */
+	if (t->split.frames > 0) {	/* a live switch never counts such
+					 * packets */
 		counters_put(c, "split_frames", t->split.frames);
 		counters_put(c, "split_datagrams", t->split.datagrams);
 	}

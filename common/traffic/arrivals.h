@@ -1,14 +1,15 @@
 /*
- * arrivals.h - arrival processes, which determine when a worker has its next
- *   update
+ * arrivals.h - arrival processes, which determine the times at which a worker
+ *   has its updates
  *
- * The processes are: periodic, Poisson, trains of updates with silence between
- * them (on-off), lognormal gaps, and whole clusters that send bursts.  Each
- * worker, or each cluster that sends bursts, has a struct arrivals; several of
- * them share one struct arrivals_conf.  Times are in ns on the caller's clock,
- * which begins at 0.  Steps are in 2^-32 ns, so that a rate in bits per second
- * does not drift.  The functions have no other state.  They draw random numbers
- * from the caller's generator in the order of the calls.
+ * There are five processes: periodic updates, Poisson arrivals, trains of
+ * updates with silence between the trains (on-off), lognormal gaps, and bursts
+ * of whole clusters.  Each worker, or each cluster that sends bursts, has a
+ * struct arrivals; several of them share one struct arrivals_conf.  Times are
+ * in ns on the caller's clock, which begins at 0.  Steps are in 2^-32 ns, so
+ * that a rate in bits per second does not drift.  The functions have no other
+ * state.  They draw random numbers from the caller's generator in the order of
+ * the calls.
  */
 #ifndef INNET_TRAFFIC_ARRIVALS_H
 #define INNET_TRAFFIC_ARRIVALS_H
@@ -32,11 +33,11 @@ struct arrivals_conf {
 	uint64_t burst;		/* number of updates in a train or burst, at
 				 * least 1 */
 	uint64_t jitter_ns;	/* each update is delayed by a random time that
-				 * is less than this */
+				 * is less than this time */
 	double walk;		/* largest deviation of the gaps between
 				 * periodic updates, as a share of the mean
 				 * gap */
-	bool aligned;		/* all workers begin at time 0; false: they
+	bool aligned;		/* all workers begin at time 0; if not set, they
 				 * begin at random phases */
 };
 
@@ -48,7 +49,8 @@ struct arrivals {
 
 /*
  * A function that is called for each update of a burst, with the worker k and
- * the sequence number of the update.  It returns false to end the burst.
+ * the sequence number of the update.  The function returns false to end the
+ * burst.
  */
 typedef bool arrivals_put_fn(void *to, uint32_t k, uint32_t sequence);
 
@@ -60,8 +62,8 @@ static inline uint64_t arrivals_first(const struct arrivals_conf *cf,
     struct arrivals *a, struct rng *r);
 
 /*
- * Return the time of the update that follows the update at now_ns.  It is never
- * before now_ns.
+ * Return the time of the update that follows the update at now_ns.  This time
+ * is never before now_ns.
  */
 static inline uint64_t arrivals_next(const struct arrivals_conf *cf,
     struct arrivals *a, struct rng *r, uint64_t now_ns);
@@ -77,30 +79,30 @@ static inline double arrivals_mean_ns(const struct arrivals *a);
 static inline uint64_t arrivals_whole_ns(double ns);
 
 /*
- * Draw n speeds that are uniform from 1 - spread to 1 + spread.  If `in_all` is
- * set, scale them so that their sum is n.
+ * Draw n speeds from the uniform distribution between 1 - spread and 1 +
+ * spread.  If `in_all` is true, scale the speeds so that their sum is n.
  */
 static inline void arrivals_speeds(double *speed, size_t n, double spread,
     bool in_all, struct rng *r);
 
 /*
- * Return the reward of a worker's update.  Depending on `kind` it is 1, or
- * rises with the sequence number, or rises with the sequence number and has
- * noise.
+ * Return the reward of a worker's update.  Depending on `kind`, the reward is
+ * always 1, rises with the sequence number, or rises with the sequence number
+ * and has noise.
  */
 static inline float arrivals_reward(enum arrivals_rewards kind,
     uint32_t sequence, struct rng *r);
 
 /*
  * Call `put` for the updates of a burst, in the order in which they are sent.
- * Each worker sends n updates, whose sequence numbers begin with `from`.
- * Returns false as soon as `put` does.
+ * Each worker sends n updates, whose sequence numbers begin with `from`.  If
+ * `put` returns false, stop and return false.
  *
  * Table 1 of Olaf does not state how its traffic was generated.  This order was
- * found by a search; it reproduces the number of updates and of merges in the
- * table.  In most bursts all workers take turns.  In the other bursts one
- * worker sends all its updates before the others (30.5 % of all bursts) or
- * after them (25 %).
+ * found by a search, and it reproduces the numbers of updates and of merges in
+ * the table.  In most bursts all workers take turns.  In 30.5 % of the bursts
+ * one worker sends all its updates before the other workers, and in 25 % one
+ * worker sends all its updates after the other workers.
  */
 static inline bool arrivals_put_burst(struct rng *r, uint32_t workers,
     uint32_t from, uint32_t n, arrivals_put_fn *put, void *to);
@@ -113,7 +115,10 @@ arrivals_mean_ns(const struct arrivals *a)
 	return (double)a->step * 0x1p-32;
 }
 
-/* Return the step times `share`.  The step usually fits into a register. */
+/*
+ * Return `step` times `share`.  The step usually fits into a register, so this
+ * case is computed faster.
+ */
 static inline unsigned __int128
 arrivals_share(const struct arrivals *a, double share)
 {
@@ -141,8 +146,8 @@ arrivals_gap(const struct arrivals_conf *cf, const struct arrivals *a,
 		return mean * draw_exponential(r);
 	case ARRIVALS_LOGNORMAL:
 		return mean * draw_lognormal(r, 1);
-	case ARRIVALS_ONOFF:	/* a train at four times the rate, then
-				 * silence */
+	case ARRIVALS_ONOFF:	/* send a train at four times the mean rate,
+				 * then be silent */
 		if (rng_below(r, cf->burst) != 0)
 			return mean / 4;
 		return mean / 4 + mean * 0.75 * (double)cf->burst *
@@ -180,8 +185,9 @@ arrivals_next(const struct arrivals_conf *cf, struct arrivals *a,
 		t = now_ns + arrivals_whole_ns(arrivals_gap(cf, a, r));
 	}
 	t = arrivals_add_jitter(cf, t, r);
-	return t < now_ns ? now_ns : t;		/* an update never overtakes an
-						 * earlier update */
+	return t < now_ns ? now_ns : t;		/* no update may come before an
+						 * earlier update of the
+						 * worker */
 }
 
 static inline uint64_t

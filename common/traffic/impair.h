@@ -1,6 +1,6 @@
 /*
- * impair.h - impair a network on purpose by loss, duplication, reordering and
- * delay
+ * impair.h - simulate a bad network, which loses, duplicates, reorders and
+ * delays packets
  *
  * impair_plan() decides how many copies of a packet are sent, and when.  A
  * struct impair contains its own random number generator, which the caller
@@ -19,8 +19,8 @@
 #include "common/base/rng.h"
 
 /*
- * The extra delay of a reordered packet in ns, so that other packets overtake
- * it.
+ * The additional delay, in ns, of a packet that is to be overtaken by later
+ * packets.
  */
 enum { IMPAIR_REORDER_NS = 1000000 };
 
@@ -28,13 +28,15 @@ struct impair {
 	double loss, dup, reorder;	/* probabilities of these impairments */
 	uint64_t delay_ns;
 	struct rng rng;
-	uint64_t lost, duplicated, reordered;	/* number of packets so far to
-						 * which this has happened */
+	uint64_t lost, duplicated, reordered;	/* number of packets that were
+						 * lost, duplicated or reordered
+						 * so far */
 };
 
 /*
- * Return an error message about an item that begins with none of the names.
- * The message contains the nearest name.  The next call overwrites the message.
+ * Return an error message about an item that does not begin with a valid name.
+ * The message contains the valid name that is nearest.  The next call
+ * overwrites the message.
  */
 static inline const char *
 impair_unknown(const char *item, const char *const name[4])

@@ -1,14 +1,14 @@
 /*
- * schedule.h - read a recorded run, with the times at which each worker has an
+ * schedule.h - read a recorded run: the times at which each worker has an
  *   update
  *
  * The input is a CSV file or a capture.  A CSV file has rows of
  * cluster,worker,time_ns,reward, with or without a heading, and its times may
  * have a unit.  The times of updates in a capture are relative to the first
  * update.  Rows are sorted by time, then by cluster, by worker, and by number
- * of the line or packet.  These functions are for tools only: they print an
- * error with its line and exit with status 1.  A schedule owns its rows;
- * schedule_free() frees them.
+ * of the line or packet.  These functions are for tools only: on failure they
+ * print an error message, with the number of the line, and exit with status 1.
+ * A schedule owns its rows; schedule_free() frees them.
  */
 #ifndef INNET_TRAFFIC_SCHEDULE_H
 #define INNET_TRAFFIC_SCHEDULE_H
@@ -46,20 +46,20 @@ struct schedule {
 struct schedule_reader {
 	const char *path;
 	struct schedule *s;
-	uint32_t clusters, workers;	/* limits: the ids of clusters and
-					 * workers must be less than these
-					 * numbers */
+	uint32_t clusters, workers;	/* the ids of clusters and of workers
+					 * must be less than these limits */
 	uint32_t line;			/* number of the line that is being
 					 * read, counted from 1 */
-	size_t columns;			/* number of fields of this row that
-					 * have been read */
+	size_t columns;			/* number of fields of the current row
+					 * that have been read */
 	char field[SCHEDULE_COLUMNS][SCHEDULE_FIELD_BYTES];
 };
 
 /*
- * Read path, or standard input if path is "-".  The ids of clusters must be
- * below `clusters`, and those of workers below `workers`.  The file is a CSV
- * file or a capture; a capture is recognised by its first bytes.
+ * Read the schedule from the file at path, or from standard input if path is
+ * "-".  The ids of clusters must be below `clusters`, and those of workers
+ * below `workers`.  The file is a CSV file or a capture; a capture is
+ * recognised by its first bytes.
  */
 static inline struct schedule schedule_read_or_exit(const char *path,
     uint32_t clusters, uint32_t workers);
@@ -71,7 +71,7 @@ static inline void schedule_append(struct schedule *s,
 /* Sort the rows. */
 static inline void schedule_sort(struct schedule *s);
 
-/* Order two rows for qsort(). */
+/* Compare two rows; this function is an argument of qsort(). */
 static inline int schedule_by_time(const void *a, const void *b);
 
 /* Free the rows. */
@@ -92,7 +92,7 @@ schedule_append(struct schedule *s, const struct schedule_row *r)
 	s->row[s->n++] = *r;
 }
 
-/* Handle a field; this is a callback of libcsv. */
+/* Handle a field of a row.  This function is a callback of libcsv. */
 static inline void
 schedule_on_field(void *p, size_t len, void *arg)
 {
@@ -148,8 +148,8 @@ schedule_on_values(struct schedule_reader *r)
 }
 
 /*
- * Handle the end of a line; this is a callback of libcsv, which calls it twice
- * for CR LF.
+ * Handle the end of a line.  This function is a callback of libcsv, which calls
+ * it twice if the line ends with CR LF.
  */
 static inline void
 schedule_on_row(int end, void *arg)
@@ -214,7 +214,10 @@ schedule_sort(struct schedule *s)
 	qsort(s->row, s->n, sizeof(*s->row), schedule_by_time);
 }
 
-/* Does the file fd, whose position does not change, begin like a capture? */
+/*
+ * Does the file fd begin like a capture?  The position in the file does not
+ * change.
+ */
 static inline bool
 schedule_is_capture(int fd)
 {
@@ -230,7 +233,7 @@ schedule_is_capture(int fd)
 	return false;
 }
 
-/* Append an update of a capture. */
+/* Append an update of a capture to the schedule. */
 static inline void
 schedule_on_update(struct schedule_reader *r, const struct update *u,
     uint64_t at_ns)
@@ -248,7 +251,7 @@ schedule_on_update(struct schedule_reader *r, const struct update *u,
 
 /*
  * Read the updates of the capture fd.  If a vector has several packets, only
- * the last of them counts.
+ * its last packet counts.
  */
 static inline void
 schedule_from_capture(struct schedule_reader *r, int fd)

@@ -2,8 +2,8 @@
  * synthetic.h - generate gradients with known sums
  *
  * Values are integers from -512 to 511 that depend on worker, iteration and
- * index.  So the sum over any possible number of workers is exact in binary32,
- * whatever the order of the additions is.
+ * index.  So the sum over all workers is exact in binary32, however many
+ * workers there are and in whatever order the values are added.
  */
 #ifndef INNET_TRAFFIC_SYNTHETIC_H
 #define INNET_TRAFFIC_SYNTHETIC_H

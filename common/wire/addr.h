@@ -19,10 +19,10 @@
 enum { ADDR_NAME_BYTES = INET6_ADDRSTRLEN + 10 };
 
 /*
- * A UDP address.  words[] makes the size of the union a multiple of a
- * register's size.  So a copy does not consist of overlapping parts, which a
- * processor cannot quickly read back.  For IPv4, words[0] contains the family,
- * the port and the address.
+ * A UDP address.  The member words[] makes the size of the union a multiple of
+ * a register's size, so that a copy does not consist of overlapping parts.  A
+ * processor is slow at reading a value that was written in overlapping parts.
+ * For IPv4, words[0] contains the family, the port and the address.
  */
 union addr {
 	struct sockaddr sa;
@@ -34,8 +34,8 @@ static_assert(offsetof(struct sockaddr_in, sin_addr) == 4,
     "family, port and address are a word");
 
 /*
- * Read an address in one of the forms HOST:PORT, [V6]:PORT, HOST or :PORT.  The
- * last form means 127.0.0.1.  Returns NULL or an error message.
+ * Read an address in one of the forms HOST:PORT, [V6]:PORT, HOST or :PORT.
+ * :PORT means 127.0.0.1:PORT.  Returns NULL or an error message.
  */
 static inline const char *addr_parse(const char *s, const char *default_port,
     union addr *a);
@@ -47,7 +47,7 @@ static inline const char *addr_parse(const char *s, const char *default_port,
 static inline const char *addr_print(const union addr *a,
     char name[ADDR_NAME_BYTES]);
 
-/* Return the length of the socket address. */
+/* Return the length of the socket address, in bytes. */
 static inline socklen_t addr_len(const union addr *a);
 
 /* Return the port, in host order. */
@@ -72,8 +72,8 @@ static inline bool addr_is_loopback(const union addr *a);
 static inline bool addr_is_group(const union addr *a);
 
 /*
- * Store the address, without the port, as the 16 bytes of an IPv6 address.  An
- * IPv4 address is mapped to IPv6.
+ * Store the IP address in `a`, without the port, as the 16 bytes of an IPv6
+ * address.  An IPv4 address is mapped to IPv6.
  */
 static inline void addr_bytes(const union addr *a, uint8_t to[16]);
 
@@ -83,10 +83,10 @@ static inline void addr_bytes(const union addr *a, uint8_t to[16]);
 static inline union addr addr_of_bytes(const uint8_t from[16], uint16_t port);
 
 /*
- * Return a key for hash tables, made from address and port.  Equal addresses
- * have equal keys.  Different IPv4 addresses have different keys.  An attacker
- * who does not know the multiplier cannot choose IPv6 addresses with equal
- * keys.
+ * Return a key for hash tables, made from an address and its port.  Equal
+ * addresses have equal keys.  Different IPv4 addresses have different keys.  An
+ * attacker who does not know the multiplier cannot choose IPv6 addresses with
+ * equal keys.
  */
 static inline uint64_t addr_key(const union addr *a,
     const struct hashmap_multiplier *multiplier);

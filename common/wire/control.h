@@ -4,8 +4,9 @@
  * A message consists of action, flags, job, xid and a body that depends on the
  * action (iSwitch, Figure 5a and Table 2; the codes and layouts are innet's
  * own).  The parsers borrow the bytes and do not trust them.  A body may be
- * longer than the fields described here.  This file does not check cookies and
- * MACs: control_parse() only finds them (auth/cookie.h, auth/mac.h).
+ * longer than the fields that this file describes.  This file does not check
+ * cookies and MACs: control_parse() only finds them (auth/cookie.h,
+ * auth/mac.h).
  */
 #ifndef INNET_WIRE_CONTROL_H
 #define INNET_WIRE_CONTROL_H
@@ -22,12 +23,14 @@ enum {
 	CONTROL_HEADER_BYTES = 8,
 	CONTROL_COOKIE_BYTES = 24,	/* auth/cookie.h */
 	CONTROL_MAC_BYTES = 24,		/* auth/mac.h */
-	CONTROL_JOIN_BYTES = 22,	/* length of a Join's body; a byte of
-					 * flags follows unless all flags are
-					 * 0 */
-	CONTROL_PAGE_BYTES = 1400,	/* longest JSON text in one Ack */
-	CONTROL_MAX_BYTES = 1452	/* longest message; with the headers of
-					 * IPv6 it has 1,500 bytes */
+	CONTROL_JOIN_BYTES = 22,	/* length of the body of a Join, after
+					 * which a byte of flags follows unless
+					 * all flags are 0 */
+	CONTROL_PAGE_BYTES = 1400,	/* length of the longest JSON text in
+					 * one Ack */
+	CONTROL_MAX_BYTES = 1452	/* length of the longest message, which
+					 * has 1,500 bytes with the headers of
+					 * IPv6 */
 };
 
 enum control_action {
@@ -46,7 +49,10 @@ enum control_flag {
 	CONTROL_COMMANDS = 0x08, CONTROL_FLAGS = 0x0e	/* all of them */
 };
 
-/* Which counters a Stats requests: those of a job or those of the switch. */
+/*
+ * The counters that a Stats message requests: those of a job or those of the
+ * switch.
+ */
 enum control_scope { CONTROL_SCOPE_JOB, CONTROL_SCOPE_SWITCH };
 
 enum control_status {
@@ -63,8 +69,8 @@ struct control {
 	uint16_t job;
 	uint32_t xid;
 	const uint8_t *body;		/* borrowed */
-	size_t body_bytes;		/* length of the body without cookie and
-					 * MAC */
+	size_t body_bytes;		/* length of the body, without the
+					 * cookie and the MAC */
 	const uint8_t *cookie;		/* borrowed; NULL: the message has no
 					 * cookie */
 	bool has_mac;
@@ -85,21 +91,21 @@ struct control_join {
 					 * member has not applied */
 	uint32_t crc;			/* CRC-32C of the member's weights; 0:
 					 * unknown */
-	bool again;			/* the member can send iteration next -
-					 * 1 again */
+	bool again;			/* the member can send its contribution
+					 * to iteration next - 1 again */
 	bool repairs;			/* the member supports Probe, STATE and
 					 * NACK */
 	bool sends_state;		/* the member can send its state to a
-					 * late member */
-	bool creates_job;		/* the member joins only a new job,
-					 * because its weights belong to no
-					 * round */
+					 * member that joins late */
+	bool creates_job;		/* the member can only join a job that
+					 * is new, because its weights do not
+					 * belong to any round of an old job */
 	bool can_multicast;		/* the member can receive results by
 					 * multicast */
-	bool in_multicast_group;	/* the member receives multicast results
-					 * at present */
-	bool wants_instance;		/* the member wants the instance number
-					 * of the job in the Ack */
+	bool in_multicast_group;	/* the member is currently receiving
+					 * results by multicast */
+	bool wants_instance;		/* the member requests the instance
+					 * number of the job */
 };
 
 /*
@@ -113,16 +119,19 @@ struct control_regroup {
 					 * cluster */
 };
 
-/* The body of an Ack: the status, and fields that depend on the action. */
+/*
+ * The body of an Ack: the status, and fields that depend on the action that the
+ * Ack answers.
+ */
 struct control_ack {
 	uint8_t action, status;
-	/* In the Ack of a Join: */
+	/* The next fields are in the Ack of a Join. */
 	uint16_t member, h, members;
 	uint32_t next;
 	uint16_t floats;
 	uint32_t elements;
-	uint16_t timeout_s; /* time after which a silent member is removed, in
-			     * seconds */
+	uint16_t timeout_s; /* time, in seconds, after which a member that sends
+			     * nothing is removed */
 	bool whole;	    /* the sender is a server that answers whole
 			     * vectors */
 	bool closed;	    /* the job is asynchronous, and some members are
@@ -130,12 +139,13 @@ struct control_ack {
 	bool async;			/* the job is asynchronous */
 	bool repairs;			/* losses are repaired by Probe, STATE
 					 * and NACK */
-	uint32_t span;			/* number of segments with slots; 0:
-					 * all */
-	bool tagged;			/* data packets carry tags; if the
-					 * status is DONE, the Ack contains salt
-					 * and epoch */
-	/* Also in the Ack of an Open: */
+	uint32_t span;			/* number of segments that can have
+					 * slots at the same time; 0: all
+					 * segments */
+	bool tagged;			/* data packets carry authentication
+					 * tags; if the status is DONE, the Ack
+					 * contains a salt and an epoch */
+	/* The next field is also in the Ack of an Open. */
 	uint8_t salt[16];		/* salt of the tags */
 	uint32_t epoch;			/* epoch of iteration `next`
 					 * (auth/tag.h) */
@@ -144,24 +154,27 @@ struct control_ack {
 					   unknown */
 	bool groups;			/* results are sent by multicast; if the
 					 * status is DONE, the Ack contains the
-					 * group */
-	uint8_t group[16];		/* address of the group: IPv6, or IPv4
-					 * mapped to IPv6 */
+					 * multicast group */
+	uint8_t group[16];		/* address of the multicast group: IPv6,
+					 * or IPv4 mapped to IPv6 */
 	uint16_t group_port;
 	uint16_t holder_port; /* if the status is TAKEN: port of the member that
 			       * has the requested number */
 	uint8_t holder[16];		/* address of this member: IPv6, or IPv4
 					 * mapped to IPv6 */
 	/*
-	 * In the Ack of a SetH, h is the previous value.  In the Ack of an
-	 * FBcast:
+	 * In the Ack of a SetH, h is the previous value.  The next field is in
+	 * the Ack of an FBcast.
 	 */
 	uint16_t contributions;
-	/* In the Ack of a Help that fails: */
+	/* The next field is in the Ack of a Help that fails. */
 	uint64_t seg;
-	/* In the Ack of Members, Stats and Jobs: */
+	/* The next fields are in the Ack of Members, Stats and Jobs. */
 	uint16_t page, pages;
-	/* In the Ack of Members, Stats and Jobs, and of a refused Join: */
+	/*
+	 * The next fields are in the Ack of Members, Stats and Jobs, and of a
+	 * Join that is refused.
+	 */
 	const uint8_t *text;		/* borrowed, not null-terminated */
 	size_t text_bytes;
 };
@@ -172,14 +185,17 @@ struct control_ack {
 static inline bool control_parse(const uint8_t *p, size_t len,
     struct control *c);
 
-/* Write a header, with all flags 0, at p.  Returns the position of the body. */
+/*
+ * Write a header in which all flags are 0 to p.  Returns the position of the
+ * body.
+ */
 static inline uint8_t *control_put(uint8_t *p, uint8_t action, uint16_t job,
     uint32_t xid);
 
-/* Return the name of an action, or NULL if it has none. */
+/* Return the name of an action, or NULL if the action has no name. */
 static inline const char *control_action_name(unsigned action);
 
-/* Return the text of a status.  Messages contain it after "refused: ". */
+/* Return the text of a status, as it follows "refused: " in messages. */
 static inline const char *control_status_text(unsigned status);
 
 /* Is xid a newer than xid b, compared as serial numbers? */
@@ -187,7 +203,7 @@ static inline bool control_newer(uint32_t a, uint32_t b);
 
 /*
  * Return the first xid of a process that starts at wall_ns since the epoch.
- * The xid is newer than those of an earlier process at the same address.
+ * The xid is newer than all xids of an earlier process at the same address.
  */
 static inline uint32_t control_first_xid(uint64_t wall_ns);
 
@@ -198,7 +214,7 @@ static inline uint32_t control_first_xid(uint64_t wall_ns);
 static inline bool control_get_join(const struct control *c,
     struct control_join *j);
 
-/* Write the body of a Join at p.  Returns the position after it. */
+/* Write the body of a Join to p.  Returns the position after the body. */
 static inline uint8_t *control_put_join(uint8_t *p,
     const struct control_join *j);
 
@@ -210,30 +226,30 @@ static inline bool control_get_ack(const struct control *c,
     struct control_ack *a);
 
 /*
- * Write the body of an Ack at p, which must have room for CONTROL_MAX_BYTES -
- * 56 bytes.  Returns the position after it.
+ * Write the body of an Ack to p, which must have room for CONTROL_MAX_BYTES -
+ * 56 bytes.  Returns the position after the body.
  */
 static inline uint8_t *control_put_ack(uint8_t *p, const struct control_ack *a);
 
 /*
- * Read the number of `bytes` bytes at the start of a body: the value of a SetH
- * or a page number (2 bytes), or the Seg of an FBcast or Help (8 bytes).
+ * Read a number of `bytes` bytes at the start of a body.  It is the value of a
+ * SetH or a page number (2 bytes), or the Seg of an FBcast or Help (8 bytes).
  * Returns false if the body is too short.
  */
 static inline bool control_get_number(const struct control *c, size_t bytes,
     uint64_t *v);
 
-/* Read the body of a Regroup.  Returns false if it is too short. */
+/* Read the body of a Regroup.  Returns false if the body is too short. */
 static inline bool control_get_regroup(const struct control *c,
     struct control_regroup *r);
 
-/* Write the body of a Regroup at p.  Returns the position after it. */
+/* Write the body of a Regroup to p.  Returns the position after the body. */
 static inline uint8_t *control_put_regroup(uint8_t *p,
     const struct control_regroup *r);
 
 /*
- * Store in *scope which counters a Stats requests.  This value follows the page
- * number in the body.
+ * Read which counters a Stats message requests, and store this in *scope.  The
+ * value follows the page number in the body.
  */
 static inline void control_get_scope(const struct control *c, uint64_t *scope);
 
@@ -285,7 +301,8 @@ control_first_xid(uint64_t wall_ns)
 
 /*
  * Find the MAC and the cookie at the end of the body, and subtract their
- * lengths from the length of the body.  Returns false if they are truncated.
+ * lengths from the length of the body.  Returns false if the MAC or the cookie
+ * is truncated.
  */
 static inline bool
 control_parse_trailer(struct control *c, uint8_t flags)
@@ -416,7 +433,8 @@ control_get_scope(const struct control *c, uint64_t *scope)
 }
 
 /*
- * Read a port and the address after it, which is IPv6, or IPv4 mapped to IPv6.
+ * Read a port and the address that follows the port.  The address is IPv6, or
+ * IPv4 mapped to IPv6.
  */
 static inline void
 control_get_address(struct bytes *w, uint8_t at[16], uint16_t *port)
@@ -426,7 +444,7 @@ control_get_address(struct bytes *w, uint8_t at[16], uint16_t *port)
 		at[i] = bytes_u8(w);
 }
 
-/* Write a port and an address at p.  Returns the position after them. */
+/* Write a port and an address to p.  Returns the position after the address. */
 static inline uint8_t *
 control_put_address(uint8_t *p, const uint8_t at[16], uint16_t port)
 {
@@ -444,7 +462,7 @@ control_get_salt(struct bytes *w, struct control_ack *a)
 	a->epoch = bytes_u32(w);
 }
 
-/* Write the salt and the epoch at p.  Returns the position after them. */
+/* Write the salt and the epoch to p.  Returns the position after the epoch. */
 static inline uint8_t *
 control_put_salt(uint8_t *p, const struct control_ack *a)
 {
@@ -453,8 +471,8 @@ control_put_salt(uint8_t *p, const struct control_ack *a)
 }
 
 /*
- * Read the rest of a Join's Ack: a byte of bits, and the fields whose presence
- * the bits indicate.
+ * Read the rest of the Ack of a Join: a byte of bits, and the fields whose
+ * presence these bits indicate.
  */
 static inline void
 control_get_join_result(struct bytes *w, struct control_ack *a)
@@ -486,8 +504,8 @@ control_get_join_result(struct bytes *w, struct control_ack *a)
 }
 
 /*
- * Can an Ack with this status answer an unauthenticated message?  Nothing
- * follows the status in such an Ack.
+ * Can an Ack with this status be the answer to an unauthenticated message?  In
+ * such an Ack no field follows the status.
  */
 static inline bool
 control_is_hint(uint8_t status)
@@ -538,7 +556,7 @@ control_get_ack(const struct control *c, struct control_ack *a)
 	return bytes_ok(&w);
 }
 
-/* Write the text of an Ack at p.  Returns the position after it. */
+/* Write the text of an Ack to p.  Returns the position after the text. */
 static inline uint8_t *
 control_put_text(uint8_t *p, const struct control_ack *a)
 {
@@ -548,8 +566,8 @@ control_put_text(uint8_t *p, const struct control_ack *a)
 }
 
 /*
- * Write the rest of a Join's Ack at p, unless all bits are 0.  Returns the
- * position after it.
+ * Write the rest of the Ack of a Join to p, unless all bits are 0.  Returns the
+ * position after the rest.
  */
 static inline uint8_t *
 control_put_join_result(uint8_t *p, const struct control_ack *a)

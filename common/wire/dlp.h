@@ -3,10 +3,10 @@
  *
  * A packet is a UDP payload of 30 bytes.  All fields are big-endian, and
  * parameters are signed (innet-wire(5)).  dlp/aggregator.h describes the
- * states.  A gradient x is sent as the integer trunc(x * scale).  A packet with
- * more than six parameters, or an aggregate of such packets, has the state
- * VECTOR on the wire, which only innet's own tools use.  In struct dlp its
- * state is LEARNING, with more parameters.
+ * states.  A gradient x is sent as the integer trunc(x * scale).  If a packet,
+ * or an aggregate of packets, has more than six parameters, its state on the
+ * wire is VECTOR, which only innet's own tools use.  In struct dlp such a
+ * packet has the state LEARNING and more parameters.
  */
 #ifndef INNET_WIRE_DLP_H
 #define INNET_WIRE_DLP_H
@@ -22,24 +22,25 @@
 enum {
 	DLP_BYTES = 30, DLP_PARAMS = 6, DLP_NODES_MAX = 32,
 	DLP_VECTOR_HEADER_BYTES = 8,
-	DLP_ELEMENTS_MAX = 366,		/* number of elements that fit into an
-					 * MTU of 1,500 bytes */
+	DLP_ELEMENTS_MAX = 366,		/* number of elements that fit into a
+					 * packet with an MTU of 1,500 bytes */
 	DLP_BYTES_MAX = DLP_VECTOR_HEADER_BYTES + 4 * DLP_ELEMENTS_MAX,
 	DLP_VALUE_MAX = INT32_MAX - 1,	/* a value of larger magnitude means
-					 * that the aggregate did not fit */
+					 * that the aggregate did not fit into
+					 * 32 bits */
 	DLP_SWITCH_PORT = 1234, DLP_SERVER_PORT = 12344
 };
 
 enum dlp_state {
 	DLP_WAITING, DLP_SETUP, DLP_LEARNING, DLP_ERROR, DLP_WRONG_STEP,
 	DLP_RESET, DLP_CONFIGURE, DLP_STATES,
-	DLP_VECTOR = 7,		/* used only on the wire: LEARNING with more
-				 * than six parameters */
-	DLP_POLL = 10		/* a poll; the workers published by the authors
-				 * of DLP send it too */
+	DLP_VECTOR = 7,		/* state that is used only on the wire: LEARNING
+				 * with more than six parameters */
+	DLP_POLL = 10		/* a poll, which the workers published by the
+				 * authors of DLP also send */
 };
 
-/* The reasons why a payload is not a packet. */
+/* The reasons why a payload is not a valid packet. */
 enum dlp_bad { DLP_OK, DLP_SHORT, DLP_LONG, DLP_REASONS };
 
 struct dlp {
@@ -52,13 +53,13 @@ struct dlp {
 	int32_t param[DLP_ELEMENTS_MAX];
 };
 
-/* The parameters in SETUP and CONFIGURE. */
+/* The meaning of the parameters in SETUP and CONFIGURE. */
 enum dlp_setting {
 	DLP_ITERATIONS, DLP_ETA_SCALE, DLP_INPUTS, DLP_FEATURES, DLP_CLASSES,
 	DLP_SCALE
 };
 
-/* The settings of a session.  In CONFIGURE, 0 stands for the default. */
+/* The settings of a session.  In CONFIGURE, 0 means the default. */
 struct dlp_session {
 	uint8_t nodes;
 	int32_t param[DLP_PARAMS];
@@ -70,14 +71,15 @@ static inline enum dlp_bad dlp_parse(const uint8_t *p, size_t len,
 
 /*
  * Parse a packet of `len` bytes, of which a capture has only the first `have`
- * bytes, at p.  They must include the header and six parameters.  Missing
- * parameters are read as 0.
+ * bytes, at p.  These bytes must include the header and six parameters.
+ * Parameters that are missing are read as 0.
  */
 static inline enum dlp_bad dlp_parse_cut(const uint8_t *p, size_t have,
     size_t len, struct dlp *d);
 
 /*
- * Write *d to p, which must have room for DLP_BYTES_MAX.  Returns the length.
+ * Write *d to p, which must have room for DLP_BYTES_MAX bytes.  Returns the
+ * length of the packet.
  */
 static inline uint32_t dlp_put(uint8_t *p, const struct dlp *d);
 
@@ -88,14 +90,14 @@ static inline uint32_t dlp_bytes(const uint8_t *p, size_t have);
 static inline uint32_t dlp_elements(const struct dlp *d);
 
 /*
- * Write the parameters of a poll, which asks an aggregator which workers are
- * missing, to the DLP_PARAMS numbers at `param`.
+ * Write the parameters of a poll to the DLP_PARAMS numbers at `param`.  A poll
+ * asks an aggregator which workers are missing.
  */
 static inline void dlp_poll_put(int32_t *param);
 
 /*
- * Is d a poll with the parameters of dlp_poll_put(), or the answer to such a
- * poll?
+ * Is packet d a poll with the parameters of dlp_poll_put(), or the answer to
+ * such a poll?
  */
 static inline bool dlp_is_poll(const struct dlp *d);
 
@@ -118,7 +120,7 @@ static inline int32_t dlp_saturate(int64_t v, uint64_t *saturated);
 static inline int32_t dlp_quantise(float x, int32_t scale, int32_t most,
     uint64_t *saturated);
 
-/* Is v an aggregate that fitted into 32 bits? */
+/* Is v an aggregate that fits into 32 bits? */
 static inline bool dlp_fits(int32_t v);
 
 /*
@@ -138,9 +140,10 @@ dlp_elements(const struct dlp *d)
 }
 
 /*
- * The parameters of innet's poll, except the last one.  They make it possible
- * to distinguish the echo of a poll from an aggregate.  innet's aggregators
- * write a bitmap of the missing workers to the last parameter.
+ * The parameters of innet's poll, except the last parameter.  They make it
+ * possible to distinguish a poll that is returned unchanged from an aggregate.
+ * innet's aggregators write a bitmap of the missing workers to the last
+ * parameter.
  */
 static const char dlp_poll_text[4 * (DLP_PARAMS - 1) + 1] =
     "innet:who is missing";

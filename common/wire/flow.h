@@ -29,8 +29,8 @@ flow_from_addrs(const union addr *from, const union addr *to)
 }
 
 /*
- * Store the IP address at `ip`, which is in the format of struct frame_flow,
- * and the port in *a.  Other fields of *a do not change.
+ * Store the port and the IP address at `ip`, which is in the format of struct
+ * frame_flow, in *a.  Other fields of *a do not change.
  */
 static inline void
 flow_addr(union addr *a, const uint8_t ip[16], uint16_t port, bool v6)

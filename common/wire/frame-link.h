@@ -4,9 +4,9 @@
  * The link layers are Ethernet with VLAN tags, raw IP, BSD loopback, Linux
  * cooked captures, PPP and 802.11.  Link types are those of pcap files
  * (LINKTYPE_*).  An 802.11 frame has an ethertype only if it is a whole,
- * unencrypted data frame with LLC and SNAP.  Management, encrypted, fragmented
- * and aggregated (A-MSDU) frames have none.  The functions borrow the bytes and
- * do not trust them.
+ * unencrypted data frame with LLC and SNAP headers.  Management frames and
+ * encrypted, fragmented or aggregated (A-MSDU) frames have no ethertype.  The
+ * functions borrow the bytes and do not trust them.
  */
 #ifndef INNET_WIRE_FRAME_LINK_H
 #define INNET_WIRE_FRAME_LINK_H
@@ -29,7 +29,8 @@ enum frame_link {
 enum {
 	FRAME_ETH_BYTES = 14,
 	FRAME_ETHERTYPE_MIN = 0x0600,	/* lower values are lengths */
-	FRAME_SLL_OUTGOING = 4,		/* packet type of outgoing packets */
+	FRAME_SLL_OUTGOING = 4,		/* packet type of outgoing packets in a
+					 * cooked capture */
 	FRAME_SLL_LOOPBACK = 772,	/* ARPHRD_ value of the loopback
 					 * interface */
 	FRAME_SLL_NETLINK = 824		/* ARPHRD_ value of netlink, which has
@@ -53,7 +54,8 @@ static inline bool frame_link_skip(int link, const uint8_t *p, size_t len,
 
 /*
  * Is the frame the first of two copies of a packet?  A packet over the loopback
- * is both sent and received, so a cooked capture may contain it twice.
+ * interface is both sent and received, so a cooked capture may contain the
+ * packet twice.
  */
 static inline bool frame_link_is_copy(int link, const uint8_t *p, size_t len);
 
@@ -111,8 +113,8 @@ frame_link_ppp(int link, struct bytes *w)
 	if (link == FRAME_PPP_ETHER) {
 		h = bytes_take(w, 6);
 		if (h == NULL || h[0] != 0x11 || h[1] != 0)
-			return 0;	/* a discovery packet, not a session
-					 * packet */
+			return 0;	/* this is a discovery packet and not a
+					 * session packet */
 	} else if (w->left >= 2 && w->p[0] == 0xff && w->p[1] == 3) {
 		bytes_take(w, 2);
 	} else if (link == FRAME_PPP_HDLC && w->left > 0 &&
@@ -124,8 +126,8 @@ frame_link_ppp(int link, struct bytes *w)
 }
 
 /*
- * Skip an 802.11 header.  If `padded` is set, it is padded to a multiple of
- * four bytes.  Returns the ethertype, or 0.
+ * Skip an 802.11 header.  If `padded` is true, the header is padded to a
+ * multiple of four bytes.  Returns the ethertype, or 0.
  */
 static inline uint16_t
 frame_link_wifi(struct bytes *w, bool padded)
@@ -135,12 +137,14 @@ frame_link_wifi(struct bytes *w, bool padded)
 	const size_t before = w->left;
 	const uint8_t *h = bytes_take(w, 24), *q;
 
-	if (h == NULL || (h[0] & 0x4f) != 0x08 ||	/* not a data frame that
-							 * contains data */
+	if (h == NULL || (h[0] & 0x4f) != 0x08 ||	/* this is not a data
+							 * frame that contains
+							 * data */
 	    (h[1] & 0x44) != 0 || (h[22] & 15) != 0)	/* encrypted or
 							 * fragmented */
 		return 0;
-	if ((h[1] & 3) == 3)		/* there is a fourth address */
+	if ((h[1] & 3) == 3)		/* the header contains a fourth
+					 * address */
 		bytes_take(w, 6);
 	if ((h[0] & 0x80) != 0) {	/* QoS header */
 		q = bytes_take(w, 2);
@@ -166,9 +170,9 @@ frame_link_le32(const uint8_t *p)
 }
 
 /*
- * Skip the radiotap header.  *padded is set to whether this header indicates
- * that the 802.11 header is padded.  Returns false if the radiotap header is
- * not valid.
+ * Skip the radiotap header.  Set *padded to whether this header indicates that
+ * the 802.11 header is padded.  Returns false if the radiotap header is not
+ * valid.
  */
 static inline bool
 frame_link_radiotap(struct bytes *w, bool *padded)
@@ -188,16 +192,16 @@ frame_link_radiotap(struct bytes *w, bool *padded)
 		word = frame_link_le32(h + at);
 		at += 4;
 	}
-	if ((first & 1) != 0)		/* the time of arrival, which is aligned
-					 * to eight bytes */
+	if ((first & 1) != 0)		/* skip the time of arrival, which is
+					 * aligned to eight bytes */
 		at = (at + 7) / 8 * 8 + 8;
 	*padded = (first & 2) != 0 && at < bytes && (h[at] & 0x20) != 0;
 	return true;
 }
 
 /*
- * Skip a link header that is not Ethernet.  Returns the ethertype, or 0.  This
- * function is not inline, so that Ethernet stays fast.
+ * Skip a link header other than Ethernet.  Returns the ethertype, or 0.  This
+ * function is not inline, so that Ethernet frames are parsed fast.
  */
 __attribute__((noinline, unused)) static uint16_t
 frame_link_other(int link, struct bytes *w)

@@ -3,8 +3,8 @@
  *
  * frame_parse() finds the UDP payload in a captured frame, or returns why there
  * is none.  It borrows the bytes and does not trust them.  A separate function,
- * frame_sums(), checks checksums, so that no time is spent on those of other
- * traffic.  Link headers are parsed in frame-link.h.
+ * frame_sums(), checks checksums, so that no time is spent on the checksums of
+ * other traffic.  Link headers are parsed in frame-link.h.
  */
 #ifndef INNET_WIRE_FRAME_H
 #define INNET_WIRE_FRAME_H
@@ -23,27 +23,29 @@ enum {
 	FRAME_V4_BYTES = FRAME_ETH_BYTES + 20 + FRAME_UDP_BYTES,
 	FRAME_V6_BYTES = FRAME_ETH_BYTES + 40 + FRAME_UDP_BYTES,
 	FRAME_MAX_BYTES = 262144,	/* the limit of libpcap */
-	FRAME_WIRE_EXTRA_BYTES = 24	/* length of preamble, FCS and gap
-					 * between frames, in bytes */
+	FRAME_WIRE_EXTRA_BYTES = 24	/* total length of the preamble, the FCS
+					 * and the gap between frames, in
+					 * bytes */
 };
 
 enum frame_is {
 	FRAME_UDP,		/* a whole UDP payload */
-	FRAME_OTHER,		/* not IP, or not UDP */
-	FRAME_FRAGMENT,		/* UDP, but only a fragment */
-	FRAME_CUT,		/* UDP, but truncated by the snapshot length */
-	FRAME_LENGTH,		/* UDP, but the lengths in the headers are
-				 * wrong */
-	FRAME_SEVERAL		/* several datagrams that capture/split.h cannot
-				 * separate */
+	FRAME_OTHER,		/* the packet is not IP or not UDP */
+	FRAME_FRAGMENT,		/* the packet is a fragment of a UDP datagram */
+	FRAME_CUT,		/* the packet is UDP, but truncated by the
+				 * snapshot length */
+	FRAME_LENGTH,		/* the packet is UDP, but the lengths in its
+				 * headers are wrong */
+	FRAME_SEVERAL		/* the frame contains several datagrams that
+				 * capture/split.h cannot separate */
 };
 
 /* The state of the checksums of a complete datagram. */
 enum frame_sums {
 	FRAME_SUMS_UNKNOWN,		/* not checked yet */
 	FRAME_SUMS_WRONG, FRAME_SUMS_RIGHT,
-	FRAME_SUMS_LEFT		/* there is no UDP checksum, or it was left to
-				 * the network card */
+	FRAME_SUMS_LEFT		/* there is no UDP checksum, or the host left it
+				 * to the network card */
 };
 
 /*
@@ -60,7 +62,7 @@ struct frame {
 	struct frame_flow flow;
 	uint8_t tos;		/* ToS byte or traffic class, including the ECN
 				 * bits */
-	uint16_t ethertype;	/* ethertype in the link header */
+	uint16_t ethertype;	/* ethertype in the link header; 0: unknown */
 	uint32_t ip_at;		/* offset of the IP header from the start of the
 				 * frame */
 	uint32_t udp_at;
@@ -79,8 +81,8 @@ struct frame_ip {
 };
 
 /*
- * Limits for generated traffic.  The addresses of its workers are below
- * 10.255.0.0.
+ * Limits for generated traffic.  The addresses of the workers in such traffic
+ * are below 10.255.0.0.
  */
 enum { FRAME_WORKERS_MAX = 254, FRAME_CLUSTERS_MAX = 65280 };
 
@@ -90,44 +92,48 @@ static const uint8_t frame_server_addr[4] = { 10, 255, 255, 254 };
 
 /*
  * Parse the frame of caplen bytes at p, which had `len` bytes before
- * truncation.  Fields of *f that were not reached are 0.  `ethertype` and
- * `ip_at` are set if the link header was read.  `tos` and `flow` are set unless
- * the result is FRAME_OTHER.  `payload_at` is set if the UDP header is present.
- * `payload_bytes` is set if, in addition, the lengths in the headers are
- * consistent.
+ * truncation.  Fields of *f that the parser did not reach are 0.  `ethertype`
+ * and `ip_at` are set if the link header was read.  `tos` and `flow` are set
+ * unless the result is FRAME_OTHER.  `payload_at` is set if the UDP header is
+ * present.  `payload_bytes` is set if, in addition, the lengths in the headers
+ * are consistent.
  */
 static inline enum frame_is frame_parse(int link, const uint8_t *p,
     size_t caplen, size_t len, struct frame *f);
 
 /*
  * Parse the link and IP headers of the caplen bytes at p.  After this the
- * cursor *w is behind these headers.  In *f, `ip_at`, `ethertype`, `tos` and
- * the addresses of `flow` are set if they were reached.  Returns false if the
- * packet is not IP.
+ * cursor *w is at the end of these headers.  In *f, `ip_at`, `ethertype`, `tos`
+ * and the addresses of `flow` are set if the parser reached them.  Returns
+ * false if the packet is not IP.
  */
 static inline bool frame_parse_ip(int link, const uint8_t *p, size_t caplen,
     struct frame *f, struct frame_ip *ip, struct bytes *w);
 
-/* Return the ToS byte without the two ECN bits, that is, with the DSCP only. */
+/*
+ * Return the ToS byte with the two ECN bits set to 0, so that only the DSCP
+ * remains.
+ */
 static inline uint8_t frame_dscp_tos(const struct frame *f);
 
 /*
- * Return a number that stands for the VLAN of the Ethernet frame at p, which *f
+ * Return a number that identifies the VLAN of the Ethernet frame at p, which *f
  * describes.  0 means that the frame has no VLAN.  Different VLANs have
  * different numbers if a frame has at most four tags.  A tag with VLAN 0 is
- * ignored, because it only carries a priority.
+ * ignored, because such a tag contains only a priority.
  */
 static inline uint64_t frame_vlan(const uint8_t *p, const struct frame *f);
 
 /*
  * Check the IP and UDP checksums.  If the UDP checksum is 0, the datagram has
- * none.  If it is the sum of the pseudo header alone, the host left the
- * checksum to the network card.  The result is FRAME_SUMS_LEFT in both cases.
+ * no checksum.  If the UDP checksum is the sum of the pseudo header alone, the
+ * host left the checksum to the network card.  The result is FRAME_SUMS_LEFT in
+ * both cases.
  */
 static inline enum frame_sums frame_sums(const uint8_t *p,
     const struct frame *f);
 
-/* Are the checksums correct, as far as they are present? */
+/* Are the checksums that are present correct? */
 static inline bool frame_checksums_ok(const uint8_t *p, const struct frame *f);
 
 /* Is the checksum of the IP header correct or absent? */
@@ -148,11 +154,11 @@ static inline uint64_t frame_pseudo_sum(const uint8_t *p,
     const struct frame *f);
 
 /*
- * Write Ethernet, IP and UDP headers for payload_bytes bytes of payload (at
- * most 65,507, or 65,527 with IPv6) at p, which must have room for
- * FRAME_V6_BYTES.  Describe the headers in *f unless f is NULL.  Returns the
- * number of bytes before the payload.  The UDP checksum is 0 at first; the
- * caller writes the payload and then calls frame_put_checksum().
+ * Write Ethernet, IP and UDP headers for payload_bytes bytes of payload to p,
+ * which must have room for FRAME_V6_BYTES.  payload_bytes must be at most
+ * 65,507, or 65,527 with IPv6.  Describe the headers in *f unless f is NULL.
+ * Returns the number of bytes before the payload.  The UDP checksum is 0 at
+ * first; the caller writes the payload and then calls frame_put_checksum().
  */
 static inline size_t frame_put(uint8_t *p, const struct frame_flow *flow,
     uint8_t tos, size_t payload_bytes, struct frame *f);
@@ -161,8 +167,9 @@ static inline size_t frame_put(uint8_t *p, const struct frame_flow *flow,
 static inline void frame_put_checksum(uint8_t *p, const struct frame *f);
 
 /*
- * Store the MAC address that frame_put() uses for the host whose IPv4 address,
- * or last four bytes of whose IPv6 address, are at `a`.
+ * Store the MAC address that frame_put() uses for a host.  The four bytes at
+ * `a` are the IPv4 address of the host, or the last four bytes of its IPv6
+ * address.
  */
 static inline void frame_put_mac(uint8_t mac[6], const uint8_t a[4]);
 
@@ -220,8 +227,8 @@ frame_v6_next(struct bytes *w, uint8_t next, bool *fragment)
 		h = bytes_take(w, 8);
 		if (h == NULL)
 			return 59;
-		if (next == 44) {	/* a "fragment" that is the whole packet
-					 * is not a fragment */
+		if (next == 44) {	/* a packet with a fragment header that
+					 * is complete is not a fragment */
 			if ((bytes_get(h + 2, 2) & 0xfff9) != 0)
 				*fragment = true;
 		} else {
@@ -418,8 +425,8 @@ frame_put(uint8_t *p, const struct frame_flow *flow, uint8_t tos,
 		ip[0] = 0x45;
 		ip[1] = tos;
 		bytes_put(ip + 2, 20 + payload_bytes + FRAME_UDP_BYTES, 2);
-		bytes_put(ip + 4, 0x4000, 4);	/* id 0, and the do-not-fragment
-						 * flag */
+		bytes_put(ip + 4, 0x4000, 4);	/* the id is 0, and the
+						 * don't-fragment flag is set */
 		ip[8] = 64;
 		ip[9] = 17;
 		memset(ip + 10, 0, 2);

@@ -2,8 +2,8 @@
  * inetsum.h - the Internet checksum (RFC 1071)
  *
  * Partial sums have 64 bits and are in memory order; they are folded at the
- * end.  The function in plain C is the reference; the one with AVX2 gives the
- * same sums.
+ * end.  The function in plain C is the reference; the function that uses AVX2
+ * computes the same sums.
  */
 #ifndef INNET_WIRE_INETSUM_H
 #define INNET_WIRE_INETSUM_H
@@ -67,7 +67,7 @@ inetsum_avx2(uint64_t sum, const uint8_t *p, size_t len)
 #endif
 
 /*
- * Add the len bytes at p to a partial sum, which is 0 at first.  If data are
+ * Add the len bytes at p to a partial sum, which is 0 at first.  If data is
  * added in several parts, only the last part may have an odd length.
  */
 static inline uint64_t
@@ -82,9 +82,9 @@ inetsum_add(uint64_t sum, const void *p, size_t len)
 
 /*
  * Fold a partial sum to 16 bits.  The result is in memory order and not
- * complemented.  The method: if a number is added to itself with its halves
- * swapped, the upper half of the result is the sum of both halves plus their
- * carry.
+ * complemented.  The method is to add a number to itself with its halves
+ * swapped: the upper half of the result is then the sum of both halves plus the
+ * carry of this sum.
  */
 static inline uint16_t
 inetsum_fold(uint64_t sum)

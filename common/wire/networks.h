@@ -1,6 +1,6 @@
 /*
  * networks.h - a list of networks, and a test whether an address is in one of
- * them
+ * these networks
  *
  * A network is written as ADDRESS/BITS or as an address alone, for IPv4 or
  * IPv6.
@@ -13,14 +13,15 @@
 enum { NETWORKS_MAX = 64, NETWORKS_TEXT_MAX = INET6_ADDRSTRLEN + 4 };
 
 struct networks_one {
-	uint8_t base[16];	/* an IPv4 address is mapped to IPv6 */
+	uint8_t base[16];	/* address of the network; an IPv4 address is
+				 * mapped to IPv6 */
 	unsigned bits;		/* length of the prefix in bits, 0 to 128 */
 };
 
 struct networks {
 	struct networks_one net[NETWORKS_MAX];
-	unsigned n;		/* number of networks; 0: every address is
-				 * allowed */
+	unsigned n;		/* number of networks in the list; 0: every
+				 * address is allowed */
 };
 
 /* Is the IPv6 address `at` in the network? */
@@ -34,8 +35,8 @@ networks_one_has(const struct networks_one *net, const uint8_t at[16])
 }
 
 /*
- * Is address `a` in one of the networks?  If the list is empty, every address
- * is.
+ * Is address `a` in one of the networks?  If the list is empty, the result is
+ * true.
  */
 static inline bool
 networks_allow(const struct networks *ns, const union addr *a)
@@ -101,7 +102,7 @@ networks_one_parse(const char *s, struct networks_one *net)
 }
 
 /*
- * Add the networks of a list such as "192.0.2.0/24,::1". Returns NULL or an
+ * Add the networks in a text such as "192.0.2.0/24,::1".  Returns NULL or an
  * error message.
  */
 static inline const char *

@@ -2,13 +2,13 @@
  * repair.h - read and write the messages Probe, NACK and STATE, as described in
  * innet-wire(5)
  *
- * A Probe is a Help with a bitmap from a member, and a NACK is a Help with a
- * bitmap from a switch.  A STATE is the Ack of a Probe.  Each message lists the
- * segments that its sender lacks.  Bit k of the bitmap stands for segment base
- * + k; it is in byte k / 8, and the least significant bit comes first.  A
- * bitmap of REPAIR_BITMAP_BYTES gives no information about segments after its
- * end.  `mark` and `seen` are serial numbers.  The parsers borrow the bytes and
- * do not trust them.
+ * A Probe is a Help message from a member that contains a bitmap, and a NACK is
+ * a Help message from a switch that contains a bitmap.  A STATE is the Ack of a
+ * Probe.  Each message lists the segments that its sender lacks.  Bit k of the
+ * bitmap is set if segment base + k is missing; it is in byte k / 8, and the
+ * least significant bit comes first.  A bitmap of REPAIR_BITMAP_BYTES gives no
+ * information about segments after its end.  `mark` and `seen` are serial
+ * numbers.  The parsers borrow the bytes and do not trust them.
  */
 #ifndef INNET_WIRE_REPAIR_H
 #define INNET_WIRE_REPAIR_H
@@ -24,9 +24,11 @@ enum {
 	REPAIR_HELP_BYTES = 30,		/* length of the body before the
 					 * bitmap */
 	REPAIR_STATE_BYTES = 24,
-	REPAIR_BITMAP_BYTES = 1366,	/* longest bitmap; a message with it has
+	REPAIR_BITMAP_BYTES = 1366,	/* length of the longest bitmap; a
+					 * message with such a bitmap has
 					 * CONTROL_MAX_BYTES */
-	REPAIR_NONE = 0xffffff		/* means that there is no index */
+	REPAIR_NONE = 0xffffff		/* value that means that there is no
+					 * index */
 };
 
 struct repair_bitmap {
@@ -37,48 +39,58 @@ struct repair_bitmap {
 
 /* A Probe or a NACK. */
 struct repair_help {
-	uint32_t iteration;		/* iteration; in an asynchronous job,
-					 * that of the push */
-	uint32_t mark;			/* number of segments sent so far */
-	uint32_t seen;			/* highest mark that was received */
-	uint32_t last; /* index of a segment that is not requested, or
-		        * REPAIR_NONE */
+	uint32_t iteration;		/* iteration or, in an asynchronous job,
+					 * number of the push */
+	uint32_t mark;			/* number of segments that were sent so
+					 * far, at all iterations */
+	uint32_t seen;			/* highest mark that the sender of this
+					 * message has received */
+	uint32_t last; /* index of the newest result that arrived without a
+		        * request, or REPAIR_NONE */
 	uint32_t upto;			/* number of segments that were sent at
 					 * least once */
 	uint32_t round;			/* in an asynchronous job: the round
-					 * that is requested */
+					 * whose results are requested */
 	uint32_t last_round;		/* in an asynchronous job: the round of
-					 * `last` */
+					 * result `last` */
 	struct repair_bitmap lacks;
 };
 
 /* The answer to a Probe. */
 struct repair_state {
 	uint32_t iteration;
-	uint32_t mark;			/* number of results completed so far */
+	uint32_t mark;			/* number of results that were completed
+					 * so far */
 	uint32_t seen;			/* mark of the Probe */
 	uint32_t resent;		/* number of results that were sent
 					 * again before this STATE */
 	bool whole;			/* the iteration is complete */
-	bool notice;			/* this STATE is a notice that is sent
-					 * later than the answer to the Probe */
-	uint16_t dups;			/* number of duplicates of requested
-					 * segments, modulo 2^16 */
+	bool notice;			/* this STATE is a notice, which is sent
+					 * some time after the Probe that it
+					 * answers */
+	uint16_t dups;			/* number of segments that arrived twice
+					 * because they were requested, modulo
+					 * 2^16 */
 	struct repair_bitmap lacks;
 };
 
 /* Is c a Probe or a NACK? */
 static inline bool repair_is_help(const struct control *c);
 
-/* Read the body of a Probe or a NACK.  Returns false if it is truncated. */
+/*
+ * Read the body of a Probe or a NACK.  Returns false if the body is truncated.
+ */
 static inline bool repair_get_help(const struct control *c,
     struct repair_help *h);
 
-/* Write the body of a Probe or a NACK at p.  Returns the position after it. */
+/*
+ * Write the body of a Probe or a NACK to p.  Returns the position after the
+ * body.
+ */
 static inline uint8_t *repair_put_help(uint8_t *p, const struct repair_help *h);
 
 /*
- * Write a whole Probe or NACK, without a MAC, at `msg`.  Returns the length of
+ * Write a whole Probe or NACK, without a MAC, to `msg`.  Returns the length of
  * the message.
  */
 static inline size_t repair_write_help(uint8_t *msg, uint16_t job, uint32_t xid,
@@ -87,11 +99,11 @@ static inline size_t repair_write_help(uint8_t *msg, uint16_t job, uint32_t xid,
 /* Is c a STATE? */
 static inline bool repair_is_state(const struct control *c);
 
-/* Read the body of a STATE.  Returns false if it is truncated. */
+/* Read the body of a STATE.  Returns false if the body is truncated. */
 static inline bool repair_get_state(const struct control *c,
     struct repair_state *s);
 
-/* Write the body of a STATE at p.  Returns the position after it. */
+/* Write the body of a STATE to p.  Returns the position after the body. */
 static inline uint8_t *repair_put_state(uint8_t *p,
     const struct repair_state *s);
 

@@ -7,8 +7,8 @@
  * contains the rest.  The parsers borrow the payload and do not trust it.
  *
  * Iterations are numbered modulo 2^24, and their numbers are compared as serial
- * numbers.  So it is defined which of two iterations is older if they are less
- * than 2^23 apart.
+ * numbers.  So of two iterations that are less than 2^23 apart, it is clear
+ * which one is older.
  */
 #ifndef INNET_WIRE_SEG_H
 #define INNET_WIRE_SEG_H
@@ -22,21 +22,23 @@
 enum {
 	SEG_HEADER_BYTES = 8,
 	SEG_TOS = 0x1c,			/* DSCP 7 */
-	SEG_TAGGED_TOS = 0x3c,		/* DSCP 15: a tag is between the Seg and
-					 * the vector */
+	SEG_TAGGED_TOS = 0x3c,		/* DSCP 15: there is an authentication
+					 * tag between the Seg and the vector */
 	SEG_TAG_BYTES = 8,
-	SEG_TAG_FLOATS = 2,		/* number of floats that the tag
-					 * replaces */
-	SEG_FLOATS_V4 = 366,		/* number of floats in a segment with an
-					 * MTU of 1,500 bytes */
+	SEG_TAG_FLOATS = 2,		/* number of floats whose place in a
+					 * packet the tag needs */
+	SEG_FLOATS_V4 = 366,		/* number of floats in a segment if the
+					 * MTU is 1,500 bytes */
 	SEG_FLOATS_V6 = 361,
 	SEG_FLOATS_MAX_V4 = 16374,	/* number of floats in a segment over
-					 * the loopback */
+					 * the loopback interface */
 	SEG_FLOATS_MAX_V6 = 16370,
-	SEG_ITERATIONS = 1 << 24,	/* after this number of iterations, the
-					 * numbers start again at 0 */
+	SEG_ITERATIONS = 1 << 24,	/* number of different iteration
+					 * numbers, after which they start again
+					 * at 0 */
 	SEG_NEAR = 2,			/* largest distance between two
-					   iterations of a synchronous job */
+					 * iterations that a synchronous job
+					 * processes at the same time */
 	SEG_INDEX_MAX = (1 << 24) - 1
 };
 
@@ -65,7 +67,10 @@ seg_step(uint32_t t, int32_t by)
 	return (t + (uint32_t)by) & (SEG_ITERATIONS - 1);
 }
 
-/* Return the 64 bits of a Seg, which Help and FBcast also contain. */
+/*
+ * Return the 64 bits of a Seg.  Help and FBcast messages also contain these
+ * bits.
+ */
 static inline uint64_t
 seg_word(uint32_t iteration, uint16_t contributions, uint32_t index)
 {
@@ -73,7 +78,7 @@ seg_word(uint32_t iteration, uint16_t contributions, uint32_t index)
 	    (uint64_t)contributions << 24 | (index & SEG_INDEX_MAX);
 }
 
-/* Return the fields in the 64 bits of a Seg. */
+/* Return the fields that the 64 bits of a Seg contain. */
 static inline struct seg
 seg_split(uint64_t word)
 {
@@ -82,7 +87,7 @@ seg_split(uint64_t word)
 	    .index = (uint32_t)word & SEG_INDEX_MAX };
 }
 
-/* Write the 8 bytes of a Seg at p.  Returns the position of the vector. */
+/* Write the 8 bytes of a Seg to p.  Returns the position of the vector. */
 static inline uint8_t *
 seg_put(uint8_t *p, uint32_t iteration, uint16_t contributions,
     uint32_t index)
@@ -91,8 +96,8 @@ seg_put(uint8_t *p, uint32_t iteration, uint16_t contributions,
 }
 
 /*
- * Read the len bytes of UDP payload at p.  Returns false if they are not a Seg
- * that is followed by at least one float and only by whole floats.
+ * Read the segment in the len bytes of UDP payload at p.  Returns false unless
+ * the bytes are a Seg and one or more whole floats.
  */
 static inline bool
 seg_parse(const uint8_t *p, size_t len, struct seg *s)
@@ -142,8 +147,8 @@ seg_parse_as(uint8_t tos, const uint8_t *p, size_t len, struct seg *s)
 }
 
 /*
- * Return the 64-bit number, nearest to `near`, of the iteration whose number on
- * the wire is t.
+ * Return the 64-bit iteration nearest to `near` that has the number t in
+ * packets.
  */
 static inline int64_t
 seg_unwrap(uint32_t t, int64_t near)

@@ -2,12 +2,13 @@
  * state-transfer.h - messages that copy a state from one member to another:
  * innet-wire(5)
  *
- * A Fetch requests chunks of a state.  It travels from the member that lacks
- * the state, through switches, to a member that sends the state.  A Chunk
- * carries one chunk back on the same path.  Neither message is acknowledged; an
- * Ack is sent only to refuse a Fetch.  A switch that forwards a Fetch writes
- * its own number for the requesting member into it.  So the switch need not
- * store the way back.
+ * A Fetch requests chunks of a state.  It is relayed by switches from the
+ * member that lacks the state to a member that sends the state.  A Chunk
+ * contains one chunk of the state and is relayed back on the same path.
+ * Neither message is acknowledged; an Ack is sent only to refuse a Fetch.  A
+ * switch that forwards a Fetch writes a number into it that identifies the
+ * requesting member.  The Chunk contains the same number, so the switch knows
+ * where to send the Chunk.
  */
 #ifndef INNET_WIRE_STATE_TRANSFER_H
 #define INNET_WIRE_STATE_TRANSFER_H
@@ -29,8 +30,9 @@ enum {
 #define TRANSFER_BYTES_MAX ((uint32_t)1 << 30)
 
 struct transfer_fetch {
-	uint16_t receiver;		/* number that the last switch gave to
-					   the requesting member, or 0 */
+	uint16_t receiver;		/* number by which the last switch
+					 * identifies the requesting member, or
+					 * 0 */
 	bool waits;			/* the job should wait for the
 					 * transfer */
 	uint32_t worker;		/* number of the requesting worker */
@@ -43,11 +45,14 @@ struct transfer_fetch {
 
 struct transfer_chunk {
 	uint16_t receiver;
-	bool ready;			/* false: the sender has no state yet,
-					 * so the receiver must ask again */
-	uint32_t sender;		/* worker number of the sender */
+	bool ready;			/* the sender has a state; if not set,
+					 * the sender has no state yet, so the
+					 * receiver must ask again */
+	uint32_t sender;		/* worker number of the member that
+					 * sends the state */
 	uint32_t snapshot;
-	uint64_t iteration;		/* number of results in the state */
+	uint64_t iteration;		/* number of results that the state
+					 * includes */
 	uint32_t bytes, crc;		/* length of the whole state in bytes;
 					 * CRC-32C of the whole state */
 	uint32_t index;			/* index of this chunk */
@@ -90,7 +95,7 @@ transfer_get_fetch(const struct control *c, struct transfer_fetch *f)
 	return bytes_ok(&w) && f->count > 0 && f->count <= TRANSFER_RUN;
 }
 
-/* Write the body of a Fetch at p.  Returns the position after it. */
+/* Write the body of a Fetch to p.  Returns the position after the body. */
 static inline uint8_t *
 transfer_put_fetch(uint8_t *p, const struct transfer_fetch *f)
 {
@@ -104,7 +109,7 @@ transfer_put_fetch(uint8_t *p, const struct transfer_fetch *f)
 
 /*
  * Read the body of a Chunk.  Returns false if the body is not valid or if its
- * data have the wrong length.
+ * data has the wrong length.
  */
 static inline bool
 transfer_get_chunk(const struct control *c, struct transfer_chunk *k)
@@ -130,8 +135,8 @@ transfer_get_chunk(const struct control *c, struct transfer_chunk *k)
 }
 
 /*
- * Write the body of a Chunk, including its data, at p.  Returns the position
- * after it.
+ * Write the body of a Chunk, including its data, to p.  Returns the position
+ * after the body.
  */
 static inline uint8_t *
 transfer_put_chunk(uint8_t *p, const struct transfer_chunk *k)

@@ -3,10 +3,10 @@
  * innet-stream(5)
  *
  * A process sends one hello, then its weights once, and after that gradients.
- * All vectors must have the length that the hello gives, and contain only
+ * All vectors must have the length that is in the hello, and contain only
  * finite values.  The process may send a bye at any time.  The caller passes
  * each message to stream_order_check(), which returns the reason if the message
- * is not allowed.  The reason is valid until the next call.
+ * is not allowed at this point.  The reason is valid until the next call.
  */
 #ifndef INNET_WIRE_STREAM_ORDER_H
 #define INNET_WIRE_STREAM_ORDER_H
@@ -25,25 +25,26 @@
 #include "common/wire/stream.h"
 
 /*
- * Whether the gradients lead up (maximize) or down (minimize), as the hello
- * says.
+ * The direction of the gradients according to the hello: ascent (maximize) or
+ * descent (minimize).
  */
 enum stream_direction { STREAM_UNSAID, STREAM_UP, STREAM_DOWN };
 
 struct stream_order {
-	uint32_t most;			/* maximum number of elements that the
-					 * carrier supports */
-	const char *carrier;		/* name of the carrier for messages,
-					 * such as "--program iswitch" */
+	uint32_t most;			/* maximum number of elements in a
+					 * vector that the carrier supports */
+	const char *carrier;		/* name of the carrier in error
+					 * messages, such as "--program
+					 * iswitch" */
 	uint32_t elements;		/* number of elements of each vector; 0:
 					 * not known yet */
-	bool hello, weights;		/* a hello has been received; weights
-					 * have been received */
-	bool sends_state;		/* the process sends its state on
-					 * request */
+	bool hello, weights;		/* a hello has arrived; weights have
+					 * arrived */
+	bool sends_state;		/* the process sends its state when it
+					 * is asked to */
 	enum stream_direction direction;
 	bool asked;			/* a state was requested and has not
-					 * been received */
+					 * arrived */
 	char why[128];
 };
 

@@ -2,13 +2,13 @@
  * stream.h - the gradient stream between innet-worker and its child process
  *
  * innet-stream(5) describes the format, which is the same in both directions.
- * A message is a 32-byte little-endian header, followed by `elements` float32
- * numbers or, in a hello and a state, by `elements` bytes.
+ * A message consists of a 32-byte little-endian header and a body.  The body
+ * has `elements` float32 numbers or, in a hello and a state, `elements` bytes.
  *
- * A struct stream_in collects bytes in pieces of any size and returns whole
- * messages; the body of a message is borrowed until the next call.  A struct
- * stream_in owns its buffer, which stream_in_free() frees.  Only
- * stream_in_fill() and stream_write_all() use a file descriptor.
+ * A struct stream_in collects bytes that arrive in pieces of any size, and
+ * returns whole messages.  The body of a message is borrowed until the next
+ * call.  A struct stream_in owns its buffer, which stream_in_free() frees.
+ * Only stream_in_fill() and stream_write_all() use a file descriptor.
  */
 #ifndef INNET_WIRE_STREAM_H
 #define INNET_WIRE_STREAM_H
@@ -25,8 +25,8 @@
 enum {
 	STREAM_HEADER_BYTES = 32,
 	STREAM_HELLO_MAX_BYTES = 65536,
-	STREAM_PIPE_BYTES = 1 << 20	/* size of the pipes: the default limit
-					 * for F_SETPIPE_SZ */
+	STREAM_PIPE_BYTES = 1 << 20	/* size of the pipes, which is the
+					 * default limit for F_SETPIPE_SZ */
 };
 
 /* The longest vector: 1 GiB of float32. */
@@ -39,9 +39,9 @@ enum stream_kind {
 };
 
 enum stream_flag {
-	STREAM_MODEL = 1,	/* the message is a model and not a sum, or it
-				 * is a state that must be loaded */
-	STREAM_PARTIAL = 2,	/* the result has fewer contributions than H */
+	STREAM_MODEL = 1,	/* the result is a model and not a sum; or the
+				 * state must be loaded */
+	STREAM_PARTIAL = 2,	/* the result has fewer than H contributions */
 	STREAM_MORE = 4		/* more results follow immediately */
 };
 
@@ -49,7 +49,7 @@ struct stream_head {
 	uint16_t kind;		/* a value of enum stream_kind */
 	uint16_t flags;		/* values of enum stream_flag, combined */
 	uint32_t elements;	/* number of float32 numbers in the body; in a
-				 * hello and a state, number of bytes */
+				 * hello and a state: number of bytes */
 	float reward;
 	uint64_t iteration;
 	uint32_t contributions;
@@ -58,33 +58,34 @@ struct stream_head {
 
 struct stream_in {
 	uint8_t *buf;
-	size_t have, used, cap;	/* number of bytes that were read; that were
-				 * returned; that are allocated */
-	uint64_t offset;	/* total number of bytes returned so far, used
-				 * in messages */
+	size_t have, used, cap;	/* number of bytes in `buf` that were read;
+				 * number of bytes that were returned; number of
+				 * bytes that are allocated */
+	uint64_t offset;	/* total number of bytes that were returned so
+				 * far, used in error messages */
 };
 
 /*
- * Read once from fd, with room for at least `missing` bytes.  Returns the
- * number of bytes read, 0 at the end of the file, or -1 with errno, which can
- * be EAGAIN, EINTR or ENOMEM.
+ * Read once from fd, after making room for at least `missing` bytes.  Returns
+ * the number of bytes read, 0 at the end of the file, or -1 with errno, which
+ * can be EAGAIN, EINTR or ENOMEM.
  */
 static inline ssize_t stream_in_fill(struct stream_in *in, int fd,
     size_t missing);
 
 /*
- * Get the next whole message.  Its header is stored in *h, and *body points to
- * its body, which is borrowed and aligned for float.  Returns 1, or 0 if at
- * least *missing more bytes are needed.  Returns -1 if the bytes are not a
- * message.  In this case *why is the reason and in->offset is the position.
+ * Get the next whole message.  Store its header in *h, and set *body to its
+ * body, which is borrowed and aligned for float.  Returns 1 on success, and 0
+ * if at least *missing more bytes are needed.  Returns -1 if the bytes are not
+ * a message.  In this case *why is the reason and in->offset is the position.
  */
 static inline int stream_in_next(struct stream_in *in, struct stream_head *h,
     const uint8_t **body, size_t *missing, const char **why);
 
 /*
- * Make room in the buffer for n more bytes.  Returns the position of this room,
- * or NULL if there is no memory.  The bytes in the buffer may move, so a
- * borrowed body is no longer valid.
+ * Make room in the buffer for n more bytes.  Returns a pointer to this room, or
+ * NULL if there is no memory.  The bytes in the buffer may move, so a body that
+ * was borrowed is no longer valid.
  */
 static inline uint8_t *stream_in_room(struct stream_in *in, size_t n);
 
@@ -98,18 +99,21 @@ static inline void stream_in_free(struct stream_in *in);
 static inline int stream_write_all(int fd, const struct stream_head *h,
     const void *body);
 
-/* Return the number of bytes in the body after the header h. */
+/* Return the number of bytes in the body that follows header h. */
 static inline size_t stream_body_bytes(const struct stream_head *h);
 
-/* Write the 32 bytes of h at p. */
+/* Write header h as 32 bytes to p. */
 static inline void stream_put(uint8_t p[STREAM_HEADER_BYTES],
     const struct stream_head *h);
 
-/* Read the 32 bytes at p into h.  Returns NULL or an error message. */
+/* Read the 32 bytes at p into header h.  Returns NULL or an error message. */
 static inline const char *stream_get(const uint8_t p[STREAM_HEADER_BYTES],
     struct stream_head *h);
 
-/* Write the n low bytes of v at p, the least significant byte first. */
+/*
+ * Write the n least significant bytes of v to p, the least significant byte
+ * first.
+ */
 static inline void stream_put_le(uint8_t *p, uint64_t v, size_t n);
 
 /*
@@ -237,8 +241,8 @@ stream_in_next(struct stream_in *in, struct stream_head *h,
 	*body = in->buf + in->used + STREAM_HEADER_BYTES;
 	if ((uintptr_t)*body % sizeof(float) != 0) {
 		/*
-		 * The move is needed only after a hello whose length is not a
-		 * multiple of 4, so at most once in a session.
+		 * The bytes must be moved only after a hello whose length is
+		 * not a multiple of 4, which happens at most once in a session.
 		 */
 		memmove(in->buf, in->buf + in->used, left);
 		in->have = left;

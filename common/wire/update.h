@@ -2,11 +2,11 @@
  * update.h - read and write updates, models and weights, as described in
  * innet-wire(5)
  *
- * A packet consists of the 32-byte header of an Olaf packet and little-endian
- * float32 numbers.  In a model, 8 bytes of queue status follow the header.  The
- * parsers borrow the payload and do not trust it.  If a payload is invalid,
- * they return the reason; update_reason() returns the name of the reason for
- * reports.  Olaf, section 4, defines only the reward and the gradient; the
+ * A packet consists of a 32-byte header and little-endian float32 numbers.  In
+ * a model, 8 bytes of queue status follow the header.  The parsers borrow the
+ * payload and do not trust it.  If a payload is invalid, the parsers return the
+ * reason; update_reason() returns the name that reports use for the reason.
+ * The Olaf paper (section 4) defines only the reward and the gradient; the
  * other fields are innet's own.
  */
 #ifndef INNET_WIRE_UPDATE_H
@@ -26,15 +26,18 @@ enum {
 	UPDATE_STATUS_BYTES = 8,
 	UPDATE_MODEL_BYTES = UPDATE_HEADER_BYTES + UPDATE_STATUS_BYTES,
 	UPDATE_TOS = 0x2c,	  /* DSCP 11 */
-	UPDATE_TAGGED_TOS = 0x4c, /* DSCP 19: a tail of counter and tag follows
-				   * the vector (tag.h) */
-	UPDATE_TAIL_BYTES = 16,	  /* length of the counter and the tag, in
+	UPDATE_TAGGED_TOS = 0x4c, /* DSCP 19: a tail, which consists of a
+				   * counter and a tag, follows the vector
+				   * (tag.h) */
+	UPDATE_TAIL_BYTES = 16,	  /* length of the tail (counter and tag), in
 				   * bytes */
-	UPDATE_TAIL_FLOATS = 4,	  /* number of floats that the tail replaces */
+	UPDATE_TAIL_FLOATS = 4,	  /* number of floats whose place in a packet
+				   * the tail needs */
 	UPDATE_PORT = 46638,
 	UPDATE_MTU_LOOPBACK = 65536,
 	UPDATE_CLUSTER_AT = 2,
-	UPDATE_MERGED_AT = 12, /* offsets of the fields that a queue changes */
+	UPDATE_MERGED_AT = 12, /* offsets of the header fields that a queue
+			        * changes */
 	UPDATE_GENERATED_AT = 16,
 	UPDATE_REWARD_AT = 24
 };
@@ -50,8 +53,8 @@ enum update_bad {
 
 /* The queue status in a model (Olaf, section 5). */
 struct update_status {
-	uint32_t occupancy;	/* Qn: number of slots in use, including that of
-				 * the locked frame; 24 bits */
+	uint32_t occupancy;	/* Qn: number of slots in use, including the
+				 * slot of the locked frame; 24 bits */
 	bool filled;		/* a switch has written the status */
 	bool full;
 	uint16_t active;	/* N: number of active clusters */
@@ -61,16 +64,16 @@ struct update_status {
 struct update {
 	uint8_t kind;		/* a value of enum update_kind */
 	uint16_t cluster;
-	uint32_t worker;	/* UPDATE_ALL_WORKERS: all workers of the
-				 * cluster */
+	uint32_t worker;	/* number of the worker; UPDATE_ALL_WORKERS
+				 * means all workers of the cluster */
 	uint32_t sequence;	/* sequence number of an update; version of a
 				 * model */
 	uint16_t merged;	/* number of worker updates in the packet, at
 				 * least 1 */
-	uint16_t following;	/* number of packets of the vector that follow
-				 * this packet */
-	uint64_t generated_ns;	/* time when the newest update in the packet was
-				 * generated, in ns since the epoch */
+	uint16_t following;	/* number of packets of the same vector that
+				 * follow this packet */
+	uint64_t generated_ns;	/* time, in ns since the epoch, when the newest
+				 * update in the packet was generated */
 	float reward;
 	uint32_t elements;	/* number of elements of the whole vector */
 	struct update_status status;	/* in models only */
@@ -96,10 +99,10 @@ static inline enum update_bad update_parse_as(uint8_t tos, const uint8_t *p,
 
 /*
  * Parse the header and, in a model, the status of a UDP payload of `len` bytes,
- * of which `have` bytes are at p.  Check the fields and whether they are
- * consistent with `len`.  On success returns UPDATE_OK, and u->vec points to
- * the start of the vector, even if the vector is truncated.  On failure returns
- * the reason.
+ * of which `have` bytes are at p.  Check each field, and check that the fields
+ * are consistent with `len`.  On success returns UPDATE_OK, and u->vec points
+ * to the start of the vector, even if the vector is truncated.  On failure
+ * returns the reason.
  */
 static inline enum update_bad update_parse_header(const uint8_t *p, size_t have,
     size_t len, struct update *u);
@@ -107,18 +110,18 @@ static inline enum update_bad update_parse_header(const uint8_t *p, size_t have,
 /* Return the fields of the header at p, except the version. */
 static inline struct update update_get(const uint8_t *p);
 
-/* Return the name that reports use for a reason. */
+/* Return the name that reports use for the reason why a payload is invalid. */
 static inline const char *update_reason(enum update_bad why);
 
 /*
- * Write the header of u and, in a model, the status at p, which must have room
- * for update_head_bytes().  Returns the position of the vector.
+ * Write the header of u and, in a model, the status to p, which must have room
+ * for update_head_bytes() bytes.  Returns the position of the vector.
  */
 static inline uint8_t *update_put(uint8_t *p, const struct update *u);
 
 /*
- * Write the 8 bytes of status s at p.  If the occupancy needs more than 24
- * bits, the largest possible value is written.
+ * Write status s as 8 bytes to p.  If the occupancy needs more than 24 bits,
+ * write the largest possible value.
  */
 static inline void update_put_status(uint8_t *p, const struct update_status *s);
 
@@ -140,8 +143,9 @@ static inline uint32_t update_tail_bytes(uint8_t tos);
 /*
  * Return the number of floats that fit into a packet with an MTU of `mtu`
  * bytes.  The number allows for the header of a model, so that an update and
- * its model are segmented in the same way.  If the MTU is 65,536 (loopback),
- * the result is the largest number that fits into an IP packet of 65,535 bytes.
+ * the model that answers it are divided into packets in the same way.  If the
+ * MTU is 65,536 (loopback), the result is the largest number that fits into an
+ * IP packet of 65,535 bytes.
  */
 static inline uint32_t update_floats(size_t mtu, bool v6);
 
