@@ -4,9 +4,9 @@
  *
  * Without a key, anyone who can send a datagram can join and start jobs.  So
  * there are limits on the members, jobs, bytes of job memory and routes of each
- * address (IPv4 /32, IPv6 /64) and of each neighbourhood (/24, /56).  What
- * these limits leave remains free for other addresses.  Loopback has no limit,
- * because local processes are trusted.
+ * address (IPv4 /32, IPv6 /64) and of each neighbourhood (/24, /56).  The rest
+ * remains free for other addresses.  Loopback has no limit, because local
+ * processes are trusted.
  *
  * quota_charge() charges an amount to an address, or fails if a limit would be
  * exceeded.  quota_release() releases the amount.  An address has a row only

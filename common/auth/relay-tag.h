@@ -8,8 +8,8 @@
  * after its own handshake with the server above is complete.  Otherwise a
  * worker would send data that the switch cannot forward.
  *
- * Only the program olaf includes this file.  The file is in this folder because
- * a reviewer of the authentication looks here.
+ * This is a separate file because a reviewer of the authentication looks in
+ * this folder.  Only the program olaf includes the file.
  */
 #ifndef INNET_AUTH_RELAY_TAG_H
 #define INNET_AUTH_RELAY_TAG_H

@@ -1,6 +1,6 @@
 /*
- * tag.h - authentication tags of data: without the key, nobody can forge
- * segments, updates or models (innet-wire(5))
+ * tag.h - authentication tags of data: without the key, segments, updates and
+ * models cannot be forged (innet-wire(5))
  *
  * A tag is made in two steps: GMAC with key k1 is computed over a context and
  * the data, and the result is encrypted with AES-128 under key k2.  The tag is

@@ -27,8 +27,8 @@
  * trace is replayed and its secret is not known, every tag is accepted.  The
  * functions use no clock and no socket.  transit_tag_free() frees the memory.
  *
- * Only the program olaf includes this file.  The file is in this folder because
- * a reviewer of the authentication looks here.
+ * This is a separate file because a reviewer of the authentication looks in
+ * this folder.  Only the program olaf includes the file.
  */
 #ifndef INNET_AUTH_TRANSIT_TAG_H
 #define INNET_AUTH_TRANSIT_TAG_H

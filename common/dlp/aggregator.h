@@ -13,10 +13,11 @@
  * twice the median.  So both results are integers.  Sums are computed exactly
  * in 64 bits and saturated to 32 bits; saturations are counted.
  *
- * The functions allocate no memory and read no clock.  Their decisions depend
- * only on the order of the packets and, if straggler_ns is set, on the times at
- * which packets arrive.  A step that has lasted for straggler_ns is completed
- * with the gradients that have arrived.
+ * This is a separate file because it allocates no memory and reads no clock.
+ * The decisions of the aggregator depend only on the order of the packets and,
+ * if straggler_ns is set, on the times at which packets arrive.  A step that
+ * has lasted for straggler_ns is completed with the gradients that have
+ * arrived.
  */
 #ifndef INNET_DLP_AGGREGATOR_H
 #define INNET_DLP_AGGREGATOR_H

@@ -22,10 +22,11 @@
  * time-out.  If no result arrives for a while, it also requests results whose
  * loss may not have been noticed.
  *
- * The file contains only the arithmetic of the algorithm; the code for jobs and
- * messages is in other files.  Round numbers have 64 bits.  The functions read
- * no clock: time is an argument.  async_weights_free() frees the memory.  There
- * is no locking; a caller with two threads must lock.
+ * This is a separate file because it contains only the arithmetic of the
+ * algorithm; the code for jobs and messages is in other files.  Round numbers
+ * have 64 bits.  The functions read no clock: time is an argument.
+ * async_weights_free() frees the memory.  There is no locking; a caller with
+ * two threads must lock.
  */
 #ifndef INNET_ISWITCH_ASYNC_WEIGHTS_H
 #define INNET_ISWITCH_ASYNC_WEIGHTS_H
@@ -66,7 +67,7 @@ enum {
 
 #define ASYNC_WEIGHTS_NONE UINT32_MAX	/* no segment */
 
-/* What was done with a result that arrived. */
+/* How a result that arrived was handled. */
 enum async_weights_verdict {
 	ASYNC_WEIGHTS_APPLIED,
 	ASYNC_WEIGHTS_EARLY,			/* kept */

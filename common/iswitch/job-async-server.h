@@ -39,7 +39,7 @@
 enum { JOB_ASYNC_SERVER_KEPT = 16 };	/* number of answers that are kept for
 					 * each member */
 
-/* What was done with a segment that arrived. */
+/* How a segment that arrived was handled. */
 enum job_async_server_verdict {
 	JOB_ASYNC_SERVER_ADDED,
 	JOB_ASYNC_SERVER_WHOLE,		/* the segment was added, and the vector

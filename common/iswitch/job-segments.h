@@ -46,7 +46,7 @@ enum {
  */
 typedef void job_ask(void *ctx, const struct member *m, uint64_t word);
 
-/* What the caller must do after a Help. */
+/* The action that the caller must take after a Help. */
 enum job_help_result {
 	JOB_HELPED,		/* nothing */
 	JOB_HELP_LOST,		/* tell the sender that the result is no longer

@@ -121,7 +121,10 @@ enum {
 				    * wait for this worker */
 };
 
-/* What a message that has arrived is, and what the caller must do with it. */
+/*
+ * The kind of a message that has arrived, which tells the caller what to do
+ * with the message.
+ */
 enum state_transfer_news {
 	STATE_TRANSFER_MESSAGE,	 /* a message that the worker must process */
 	STATE_TRANSFER_TAKEN,	 /* a message of a state transfer: call

@@ -5,8 +5,8 @@
  * messages of members and operators (iSwitch, section 3.4, Table 2).  It also
  * processes all packets from the parent, and does the work that has a deadline.
  *
- * Data packets have an interface of their own (switch-data.h).  program.h uses
- * both interfaces.
+ * This is a separate file because control messages and data packets
+ * (switch-data.h) have separate interfaces.  program.h uses both interfaces.
  */
 #ifndef INNET_ISWITCH_SWITCH_CONTROL_H
 #define INNET_ISWITCH_SWITCH_CONTROL_H

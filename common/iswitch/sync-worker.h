@@ -84,7 +84,10 @@ enum sync_worker_end {
 	SYNC_WORKER_NO_MEMORY
 };
 
-/* What was done, or must be done, with a result that arrived. */
+/*
+ * How a result that arrived was handled, or what the caller must do with the
+ * result.
+ */
 enum sync_worker_verdict {
 	SYNC_WORKER_TAKE,			/* the caller must copy the
 						 * result */

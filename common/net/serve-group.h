@@ -4,8 +4,8 @@
  * If there is a multicast group, the switch sends a result once to this group,
  * through the interface that has the switch's own address.  The hosts in the
  * subnet of this interface receive this packet.  Every other host gets its own
- * copy.  This file reads the list of interfaces, which no other socket of the
- * switch needs.
+ * copy.  This is a separate file because it reads the list of interfaces, which
+ * no other socket of the switch needs.
  */
 #ifndef INNET_NET_SERVE_GROUP_H
 #define INNET_NET_SERVE_GROUP_H

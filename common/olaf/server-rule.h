@@ -30,7 +30,7 @@ enum server_rule_gate { SERVER_RULE_NONE, SERVER_RULE_EMA, SERVER_RULE_LAST,
     SERVER_RULE_BEST };
 enum server_rule_optimizer { SERVER_RULE_SGD, SERVER_RULE_ADAM };
 
-/* What was done with an update. */
+/* How an update was handled. */
 enum server_rule_verdict {
 	SERVER_RULE_APPLIED, SERVER_RULE_GATED, SERVER_RULE_NONFINITE,
 	SERVER_RULE_MISMATCHED,		/* the update is not divided into ranges

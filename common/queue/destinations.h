@@ -17,8 +17,9 @@
  * that already wait.  Its old number is used again only after 2^22 destinations
  * have used the same row.
  *
- * The functions use no clock and no socket.  destinations_free() frees the
- * memory.
+ * This is a separate file because the rule for these numbers keeps independent
+ * training jobs apart.  The functions use no clock and no socket.
+ * destinations_free() frees the memory.
  */
 #ifndef INNET_QUEUE_DESTINATIONS_H
 #define INNET_QUEUE_DESTINATIONS_H

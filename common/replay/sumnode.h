@@ -16,8 +16,9 @@
  * sumnode_plain(), sumnode_avx2() and sumnode_avx512() return tables of these
  * functions.  sumnode_best() returns the fastest table for this processor.
  *
- * These functions work on arrays; the structure of the tree is in sumtree.h.
- * That file is their only user, and it chooses a table once for each tree.
+ * This is a separate file because its functions work on arrays and do not
+ * depend on the structure of the tree, which is in sumtree.h.  Only sumtree.h
+ * uses these functions, and it chooses a table once for each tree.
  */
 #ifndef INNET_REPLAY_SUMNODE_H
 #define INNET_REPLAY_SUMNODE_H

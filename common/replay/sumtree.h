@@ -2,7 +2,7 @@
  * sumtree.h - a sum tree of integer weights, from which leaves are drawn in
  * proportion to their weights
  *
- * Leaf i has the weight w(i); find(x) is the least i with w(0) + ...  + w(i) >
+ * Leaf i has the weight w(i); find(x) is the least i with w(0) + ... + w(i) >
  * x.  So a uniform x below the total finds each leaf with a probability
  * proportional to its weight, and never a leaf of weight 0.  All sums stay
  * exact, even after many changes.

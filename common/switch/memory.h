@@ -130,8 +130,8 @@ plane_print_memory(const struct memory_part *part, size_t n, uint64_t plan,
 
 /*
  * Return the total number of bytes in the plan, including memory that is
- * allocated later.  Of this memory, the parts that --memory limits count at
- * most `limit` bytes, unless `limit` is 0.
+ * allocated later.  The parts that --memory limits count at most `limit` bytes
+ * together, unless `limit` is 0.
  */
 static inline uint64_t
 plane_get_plan(const struct memory_part *part, size_t n, uint64_t limit)

@@ -145,7 +145,7 @@ struct control_ack {
 	bool tagged;			/* data packets carry authentication
 					 * tags; if the status is DONE, the Ack
 					 * contains a salt and an epoch */
-	/* The next field is also in the Ack of an Open. */
+	/* The next two fields are also in the Ack of an Open. */
 	uint8_t salt[16];		/* salt of the tags */
 	uint32_t epoch;			/* epoch of iteration `next`
 					 * (auth/tag.h) */

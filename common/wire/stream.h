@@ -39,8 +39,8 @@ enum stream_kind {
 };
 
 enum stream_flag {
-	STREAM_MODEL = 1,	/* the result is a model and not a sum; or the
-				 * state must be loaded */
+	STREAM_MODEL = 1,	/* in a result: it is a model and not a sum; in
+				 * a state: it must be loaded */
 	STREAM_PARTIAL = 2,	/* the result has fewer than H contributions */
 	STREAM_MORE = 4		/* more results follow immediately */
 };
