@@ -130,7 +130,7 @@ static inline double txctl_probability(const struct txctl *t, uint64_t now_ns);
 
 /*
  * Should the worker send an update that is ready at now_ns?  `draw` is a random
- * number that is uniform in [0, 1).
+ * number from the uniform distribution over [0, 1).
  */
 static inline bool txctl_should_send(const struct txctl *t, uint64_t now_ns,
     double draw);

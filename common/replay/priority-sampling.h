@@ -76,9 +76,10 @@ struct priorities {
 	size_t most;		/* largest number of leaves that were rebuilt in
 				 * one step */
 
-	double back_sum;	/* sum of p^alpha of all priorities that
-				 * priorities_put_back() has got */
-	double back_most;	/* greatest p^alpha of these priorities */
+	double back_sum;	/* sum of p^alpha of all priorities that were
+				 * passed to priorities_put_back() */
+	double back_most;	/* greatest p^alpha of all priorities that were
+				 * passed to priorities_put_back() */
 };
 
 /*

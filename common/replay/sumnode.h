@@ -37,8 +37,8 @@ enum {
 	SUMNODE_K = 16,
 	SUMNODE_LOG = 4,
 	SUMNODE_LINE = 64,	/* size, in bytes, of a node of 32-bit sums */
-	SUMNODE_AHEAD = 40,	/* the nodes of a change are prefetched this
-				 * number of changes before the change */
+	SUMNODE_AHEAD = 40,	/* number of changes by which the prefetch of
+				 * nodes is ahead of the changes */
 };
 
 /* The nodes of the level below, which a search prefetches for its next step. */

@@ -3,10 +3,10 @@
  *
  * The plan assumes that every slot contains a frame of the largest size.  The
  * plan also contains the tables for updates and the memory that the program
- * plans to use.  Memory that is allocated later must fit into what then remains
- * of --memory.  If packets can wait at ports, a quarter of this rest is for the
- * ports of hosts and for their queues.  The program gets the remainder, because
- * jobs need more memory as workers join.
+ * plans to use.  Memory that is allocated later must fit into the rest of the
+ * limit that --memory sets.  If packets can wait at ports, a quarter of this
+ * rest is for the ports of hosts and for their queues.  The program gets the
+ * remainder, because jobs need more memory as workers join.
  */
 #ifndef INNET_SWITCH_MEMORY_H
 #define INNET_SWITCH_MEMORY_H
@@ -130,8 +130,8 @@ plane_print_memory(const struct memory_part *part, size_t n, uint64_t plan,
 
 /*
  * Return the total number of bytes in the plan, including memory that is
- * allocated later.  The parts that --memory limits count at most `limit` bytes
- * together, unless `limit` is 0.
+ * allocated later.  For the parts that --memory limits, at most `limit` bytes
+ * are counted, unless `limit` is 0.
  */
 static inline uint64_t
 plane_get_plan(const struct memory_part *part, size_t n, uint64_t limit)

@@ -2,10 +2,11 @@
  * options.h - the options of a switch or server, whatever its program is
  *
  * A tool has a list of programs.  The options of these programs and the options
- * below form one table.  An option that several programs have has only one row.
- * It is a usage error to give an option that cannot be used with the chosen
- * program or in the way in which the switch runs.  These functions are for
- * tools only: after an error message they exit with status 2.
+ * below form one table.  If several programs have the same option, the table
+ * has only one row for it.  It is a usage error to give an option that cannot
+ * be used with the chosen program or in the way in which the switch runs.
+ * These functions are for tools only: after an error message they exit with
+ * status 2.
  */
 #ifndef INNET_SWITCH_OPTIONS_H
 #define INNET_SWITCH_OPTIONS_H

@@ -47,8 +47,8 @@ enum {
 				 * cache of the processor */
 	PLANE_V4_MAX = 65507,	/* longest payload of an IPv4 datagram, in
 				 * bytes */
-	PLANE_BEHIND = 64	/* number of ports for multicast; as the number
-				 * of a port, it means that there is no port */
+	PLANE_BEHIND = 64	/* number of ports for multicast; used as a port
+				 * number, it means that there is no port */
 };
 
 struct plane_conf {

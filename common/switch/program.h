@@ -241,7 +241,8 @@ struct program {
 	bool bypasses_queues;	/* posts are not queued at ports */
 	bool supports_tags;	/* data packets can carry tags, so --auth all is
 				 * allowed */
-	bool ignores_key;	/* none of its packets can be authenticated */
+	bool ignores_key;	/* no packet of the program can be
+				 * authenticated */
 
 	/*
 	 * The settings are a block of conf_bytes bytes, which is zeroed at
@@ -353,7 +354,7 @@ struct program {
 	    int32_t job);
 	/* Return the number of different addresses of members. */
 	uint32_t (*member_count)(const void *state);
-	/* Record that a valid message from `from` has arrived. */
+	/* Record that a valid message has arrived from the address `from`. */
 	void (*peer_alive)(void *state, const union addr *from,
 	    uint64_t now_ns);
 	/*

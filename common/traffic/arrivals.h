@@ -100,9 +100,9 @@ static inline float arrivals_reward(enum arrivals_rewards kind,
  *
  * Table 1 of Olaf does not state how its traffic was generated.  This order was
  * found by a search, and it reproduces the numbers of updates and of merges in
- * the table.  In most bursts all workers take turns.  In 30.5 % of the bursts
- * one worker sends all its updates before the other workers, and in 25 % one
- * worker sends all its updates after the other workers.
+ * the table.  In 30.5 % of the bursts one worker sends all its updates before
+ * the other workers, and in 25 % one worker sends all its updates after the
+ * other workers.  In the remaining bursts all workers take turns.
  */
 static inline bool arrivals_put_burst(struct rng *r, uint32_t workers,
     uint32_t from, uint32_t n, arrivals_put_fn *put, void *to);

@@ -34,8 +34,8 @@ static_assert(offsetof(struct sockaddr_in, sin_addr) == 4,
     "family, port and address are a word");
 
 /*
- * Read an address in one of the forms HOST:PORT, [V6]:PORT, HOST or :PORT.
- * :PORT means 127.0.0.1:PORT.  Returns NULL or an error message.
+ * Read an address in one of the forms HOST:PORT, [V6]:PORT, HOST or :PORT.  The
+ * form :PORT means 127.0.0.1:PORT.  Returns NULL or an error message.
  */
 static inline const char *addr_parse(const char *s, const char *default_port,
     union addr *a);

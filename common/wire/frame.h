@@ -133,7 +133,7 @@ static inline uint64_t frame_vlan(const uint8_t *p, const struct frame *f);
 static inline enum frame_sums frame_sums(const uint8_t *p,
     const struct frame *f);
 
-/* Are the checksums that are present correct? */
+/* Is each checksum that is present correct? */
 static inline bool frame_checksums_ok(const uint8_t *p, const struct frame *f);
 
 /* Is the checksum of the IP header correct or absent? */
@@ -227,8 +227,8 @@ frame_v6_next(struct bytes *w, uint8_t next, bool *fragment)
 		h = bytes_take(w, 8);
 		if (h == NULL)
 			return 59;
-		if (next == 44) {	/* a packet with a fragment header that
-					 * is complete is not a fragment */
+		if (next == 44) {	/* a packet that has a fragment header
+					 * but is complete is not a fragment */
 			if ((bytes_get(h + 2, 2) & 0xfff9) != 0)
 				*fragment = true;
 		} else {

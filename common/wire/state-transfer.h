@@ -2,13 +2,13 @@
  * state-transfer.h - messages that copy a state from one member to another:
  * innet-wire(5)
  *
- * A Fetch requests chunks of a state.  It is relayed by switches from the
- * member that lacks the state to a member that sends the state.  A Chunk
- * contains one chunk of the state and is relayed back on the same path.
- * Neither message is acknowledged; an Ack is sent only to refuse a Fetch.  A
- * switch that forwards a Fetch writes a number into it that identifies the
- * requesting member.  The Chunk contains the same number, so the switch knows
- * where to send the Chunk.
+ * A Fetch requests chunks of a state.  Switches relay it from the member that
+ * lacks the state to a member that sends the state.  A Chunk contains one chunk
+ * of the state, and switches relay it back on the same path.  Neither message
+ * is acknowledged; an Ack is sent only to refuse a Fetch.  A switch that
+ * forwards a Fetch writes a number into it that identifies the requesting
+ * member.  The Chunk contains the same number, so the switch knows where to
+ * send the Chunk.
  */
 #ifndef INNET_WIRE_STATE_TRANSFER_H
 #define INNET_WIRE_STATE_TRANSFER_H
