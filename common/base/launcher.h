@@ -44,10 +44,10 @@ launcher_number(const char *option, const char *const names[], size_t n,
 		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s",
 		    i == 0 ? "" : i + 1 < n ? ", " : " and ", names[i]);
 	}
-	errx(2, n == 1 ? "%s auto: %s is not set; start this as a Slurm job "
-	    "array, or give a number" :
-	    "%s auto: none of %s is set; start this under mpirun or srun, or "
-	    "give a number", option, list);
+	errx(2, n == 1 ? "%s auto: %s is not set; start the tool as a "
+	    "Slurm job array, or give a number" :
+	    "%s auto: none of %s is set; start the tool under mpirun or "
+	    "srun, or give a number", option, list);
 }
 
 /* Return the rank of this process, which must be at most max. */

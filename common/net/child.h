@@ -281,9 +281,8 @@ child_report_text(const struct child *c)
 	text[k] = '\0';
 	if (k == 0 || memcmp(text, "INET", k < 4 ? k : 4) == 0)
 		return false;
-	warnx("%s: offset %" PRIu64 ": wrote \"%s\", which is not a message of "
-	    "a gradient stream; print such text to standard error", c->name,
-	    c->in.offset,
+	warnx("%s: offset %" PRIu64 ": \"%s\" is not a message of a gradient "
+	    "stream; print such text to standard error", c->name, c->in.offset,
 	    text);
 	return true;
 }

@@ -455,13 +455,13 @@ plane_options_check_ports(struct plane_options *o)
 	ports_complete_rules(ports);
 	if (!pr->merges_updates && plane_options_given(o, PLANE_WINDOW))
 		errx(2, "--active-window cannot be used with --program %s, "
-		    "whose answers carry no queue status", pr->name);
+		    "whose answers contain no queue status", pr->name);
 	if (!ports_use_olaf(ports))
 		plane_options_refuse_given(o, merging, "--queue olaf");
 	for (uint32_t i = 0; i < ports->rules; i++) {
 		if (ports->rule[i].conf.rate_bps == 0)
-			errx(2, "--port needs a rate, from rate= in its rule "
-			    "or from --rate: without a rate no packet waits");
+			errx(2, "--port needs a rate, because without a rate no "
+			    "packet waits; give rate= in the rule, or --rate");
 	}
 	if (!ports_can_queue(ports))
 		plane_options_refuse_given(o, waiting,

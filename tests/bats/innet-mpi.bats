@@ -87,7 +87,7 @@ child() {
 
 @test "a rank whose child writes no stream reports it, and all ranks fail" {
 	run ! ranks -n 1 innet-mpi -q -- echo a line that is no gradient stream : -n 1 innet-mpi -q -- innet-agent -q
-	[[ $output == *'innet-mpi: echo: offset 0: wrote "a line that is no gradient stream", which is not a message of a gradient stream'* ]]
+	[[ $output == *'innet-mpi: echo: offset 0: "a line that is no gradient stream" is not a message of a gradient stream'* ]]
 	[[ $output == *'innet-mpi: rank 1: another rank has failed'* ]]
 }
 

@@ -192,7 +192,7 @@ close_counters() {
 	run -1 --separate-stderr innet-worker -q --switch "$ps" --give-up 300ms -- sleep 20
 	[[ ${stderr_lines[0]} == "innet-worker: sleep: sent no hello in 0.3 s" ]]
 	run -1 --separate-stderr innet-worker -q --switch "$ps" -- echo hello, this is no gradient stream at all
-	[[ $stderr == *"innet-worker: echo: offset 0: wrote \"hello, this is no gradient stream at all\", which is not a message of a gradient stream; print such text to standard error"* ]]
+	[[ $stderr == *"innet-worker: echo: offset 0: \"hello, this is no gradient stream at all\" is not a message of a gradient stream; print such text to standard error"* ]]
 	run -1 --separate-stderr innet-worker -q --switch "$ps" -- sh -c 'exit 3'
 	[[ $stderr == *"innet-worker: sh: exited with status 3"* ]]
 	run -1 --separate-stderr innet-worker -q --switch "$ps" -- no-such-program

@@ -168,9 +168,9 @@ goes_on() {
 @test "errors explain that a command writes no gradient stream, or ends before a gradient" {
 	serve switch innet-switch -q -p iswitch -H 1
 	in="--switch $switch -p iswitch --worker 0"
-	says 'innet-worker: sh: offset 0: wrote "Loading data", which is not a message of a gradient stream; print such text to standard error' \
+	says 'innet-worker: sh: offset 0: "Loading data" is not a message of a gradient stream; print such text to standard error' \
 		$in -- sh -c 'echo Loading data; exec innet-agent -q'
-	says 'innet-worker: sh: offset 0: wrote "hi", which is not a message of a gradient stream; print such text to standard error' \
+	says 'innet-worker: sh: offset 0: "hi" is not a message of a gradient stream; print such text to standard error' \
 		$in -- sh -c 'echo hi; sleep 1'
 	says 'innet-worker: true: nothing was sent, because there was no gradient' $in -- true
 	innet-worker -q $in -- innet-agent -q --steps 20

@@ -262,7 +262,7 @@ packets() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 
 @test "--port without a rate is misuse" {
 	run -2 --separate-stderr innet-switch -p iswitch --port 10.0.0.1:slots=4
-	[ "$stderr" = "innet-switch: --port needs a rate, from rate= in its rule or from --rate: without a rate no packet waits" ]
+	[ "$stderr" = "innet-switch: --port needs a rate, because without a rate no packet waits; give rate= in the rule, or --rate" ]
 	joins 1 | mkiswitch >in.pcap
 	innet-switch -q -p iswitch -r in.pcap -w out.pcap --port 10.0.0.1:rate=1M,slots=4
 }

@@ -164,7 +164,7 @@ damaged() {
 	[ "$(ls parts | paste -sd' ')" = '1-of-4.part 4-of-4.part' ]
 	run -2 --separate-stderr task 3 1 9 3 1
 	[ "$stderr" = "innet-sim: --shard auto: the indices of the job array must have equal steps" ]
-	refused 2 "--shard auto: SLURM_ARRAY_TASK_ID is not set; start this as a Slurm job array, or give a number" --shard auto --parts parts s.json
+	refused 2 "--shard auto: SLURM_ARRAY_TASK_ID is not set; start the tool as a Slurm job array, or give a number" --shard auto --parts parts s.json
 }
 
 @test "sweep.sbatch: a job array under Slurm makes the parts, and remakes a lost one" {
