@@ -90,8 +90,8 @@ static inline void handshake_client_start(struct handshake_client *o,
     uint64_t now_ns);
 
 /*
- * Return when handshake_client_next() will have an Open to send, or
- * HANDSHAKE_CLIENT_NEVER.
+ * Return the time at which handshake_client_next() will have an Open to send,
+ * or HANDSHAKE_CLIENT_NEVER.
  */
 static inline uint64_t handshake_client_deadline_ns(
     const struct handshake_client *o);

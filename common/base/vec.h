@@ -361,9 +361,10 @@ vec_mean2_avx2(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n)
 
 /*
  * Does this processor have AVX-512, and can it use AVX-512 without lowering its
- * clock frequency?  The processors that lower it lack VBMI2.  Only vec_mean()
- * uses AVX-512.  The other functions wait for memory, so AVX-512 would not make
- * them faster.  Masks handle the elements that remain at the end.
+ * clock frequency?  Processors that lower it do not have VBMI2.  Only
+ * vec_mean() uses AVX-512.  The other functions wait for memory, so AVX-512
+ * would not make them faster.  Masks handle the elements that remain at the
+ * end.
  */
 static inline bool
 vec_avx512(void)

@@ -5,10 +5,11 @@
  * The packets of the Olaf paper (section 4) contain no ids.  innet calls these
  * packets bare packets.  The source address of a bare packet determines its
  * cluster, and the five-tuple determines its worker.  The table is a CSV file
- * with lines of prefix,cluster (10.0.1.0/24,1), with or without a heading.  The
- * longest prefix that contains an address determines its cluster.  A lookup
- * needs one probe of a hash table for each prefix length in use, whatever the
- * number of rows is.  The table owns its memory; clusters_free() frees it.
+ * with or without a heading.  Each line contains a prefix and a cluster, for
+ * example 10.0.1.0/24,1.  The longest prefix that contains an address
+ * determines its cluster.  A lookup needs one probe of a hash table for each
+ * prefix length in use, whatever the number of rows is.  The table owns its
+ * memory; clusters_free() frees it.
  */
 #ifndef INNET_CAPTURE_CLUSTERS_H
 #define INNET_CAPTURE_CLUSTERS_H

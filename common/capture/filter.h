@@ -22,7 +22,7 @@
 
 #include "common/capture/pcapio.h"
 
-enum { FILTER_PPP_BYTES = 3 };	/* maximum number of these bytes that a PPP
+enum { FILTER_PPP_BYTES = 3 };	/* maximum number of header bytes that a PPP
 				 * frame may lack */
 
 struct filter {

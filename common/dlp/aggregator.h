@@ -1,5 +1,5 @@
 /*
- * aggregator.h - the aggregator of a DLP session, as a function from packets to
+ * aggregator.h - the aggregator of a DLP session, which turns packets into
  * answers
  *
  * This is the state machine of the switch and of the parameter server of the

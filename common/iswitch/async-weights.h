@@ -256,12 +256,12 @@ static inline bool async_weights_crc(const struct async_weights *a,
     int64_t round, uint32_t *crc);
 
 /*
- * Return a copy of the weights for another worker, and set *round to the round
- * before which all its weights were taken.  If the copy is not complete yet,
- * return NULL; the caller then calls this function again after results have
- * been applied.  Each segment is copied when it reaches that round, because the
- * segments may never be at the same round at the same time.  The caller frees
- * the copy.
+ * Return a copy of the weights for another worker.  All weights of the copy are
+ * those before round *round, which this function sets.  If the copy is not
+ * complete yet, return NULL; the caller then calls this function again after
+ * results have been applied.  Each segment is copied when it reaches that
+ * round, because the segments may never be at the same round at the same time.
+ * The caller frees the copy.
  */
 static inline uint8_t *async_weights_take_copy(struct async_weights *a,
     int64_t *round);

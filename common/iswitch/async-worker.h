@@ -25,7 +25,7 @@
  * async_worker_next() returns false.  At the time that
  * async_worker_deadline_ns() returns, it calls async_worker_next() again.
  * After each run it reports to async_worker_count_sent() how many segments were
- * sent.  If the socket had no room for a packet for all of them, it calls
+ * sent.  If the socket had no room for all of them, the caller calls
  * async_worker_note_room() as soon as there may be room again.  Messages go
  * through the caller's secure channel (channel-client.h).
  *

@@ -152,8 +152,8 @@ static inline bool job_resend_result(struct job *j, struct member *m,
     const uint8_t *p);
 
 /*
- * Like job_resend_result(), but for an asynchronous server: p is segment i of
- * its answer of round t to member `id`.
+ * Do the work of job_resend_result() for an asynchronous server: p is segment i
+ * of the server's answer of round t to member `id`.
  */
 static inline bool job_resend_answer(struct job *j, uint32_t id,
     const uint8_t *p, int64_t t, uint32_t i);

@@ -631,8 +631,9 @@ job_derive(const struct job *j, const uint8_t label[16], size_t n,
 }
 
 /*
- * Give the job an instance number and, if data is tagged, a tag key with its
- * own salt.  Returns false if there is no memory.
+ * Assign an instance number to the job.  If data is tagged, also make a tag
+ * key, with a salt that only this job has.  Returns false if there is no
+ * memory.
  */
 static inline bool
 job_make_identity(struct job *j)
@@ -741,8 +742,8 @@ job_keep_results(struct job *j)
 }
 
 /*
- * Give the completed segment i of t the next serial number.  Probes refer to
- * these numbers.
+ * Assign the next serial number to the completed segment i of t.  Probes refer
+ * to these numbers.
  */
 static inline void
 job_count_completion(struct job *j, int64_t t, uint32_t i)

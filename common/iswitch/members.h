@@ -72,8 +72,8 @@ struct member {
 	uint64_t last_packet_ns;
 	uint64_t gone_ns;	/* time when the member left or was removed; 0:
 				 * never */
-	bool evicted;		/* the member was removed because it was
-				 * silent */
+	bool evicted;		/* the member was removed because it had sent
+				 * nothing for too long */
 	bool confirmed;		/* the member has sent something since its
 				 * Join */
 	uint32_t join_xid;	/* xid of the member's first Join */
@@ -133,7 +133,7 @@ static inline void member_note_packet(struct member *m, uint64_t now_ns);
  */
 static inline void member_confirm(struct member *m, uint64_t now_ns);
 
-/* Return how long member m has been silent, in ns. */
+/* Return the time, in ns, since the last packet of member m. */
 static inline uint64_t member_silent_ns(const struct member *m,
     uint64_t now_ns);
 

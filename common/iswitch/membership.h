@@ -148,9 +148,8 @@ struct membership {
 						 * this Join */
 	bool leaves_first;		/* a Leave must be sent before the next
 					 * Join */
-	bool orphan;			/* the parent of the switch, whose
-					   address is in status_text, is
-					   silent */
+	bool orphan;			/* the switch's parent, whose address is
+					 * in status_text, does not answer */
 	uint32_t xid;			/* xid of the next request */
 	uint64_t joins, ignored;	/* number of Joins that were sent;
 					 * number of messages that were
@@ -220,7 +219,10 @@ static inline void membership_init(struct membership *m,
 static inline size_t membership_next(struct membership *m, uint64_t now_ns,
     const struct membership_place *at, uint8_t *msg);
 
-/* Return when membership_next() must be called if nothing arrives, or NEVER. */
+/*
+ * Return the time at which membership_next() must be called if nothing arrives,
+ * or NEVER.
+ */
 static inline uint64_t membership_deadline_ns(const struct membership *m);
 
 /*
@@ -705,8 +707,8 @@ membership_put_join(struct membership *m, uint64_t now_ns,
 }
 
 /*
- * Return when the next Join is due, including a Join that is only a sign of
- * life, or NEVER.
+ * Return the time at which the next Join is due, including a Join that is only
+ * a sign of life, or NEVER.
  */
 static inline uint64_t
 membership_join_deadline_ns(const struct membership *m)
@@ -717,7 +719,9 @@ membership_join_deadline_ns(const struct membership *m)
 	return life < m->join_ns ? life : m->join_ns;
 }
 
-/* Return when to stop waiting for the answer to a Join, or NEVER. */
+/*
+ * Return the time at which to stop waiting for the answer to a Join, or NEVER.
+ */
 static inline uint64_t
 membership_give_up_ns(const struct membership *m)
 {

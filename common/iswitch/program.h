@@ -715,7 +715,9 @@ iswitch_program_receive(void *state, struct packet *p, uint64_t now_ns)
 		t->s.n[ISWITCH_FOREIGN]++;
 }
 
-/* Return when the plane must call iswitch_program_on_deadline(). */
+/*
+ * Return the time at which the plane must call iswitch_program_on_deadline().
+ */
 static inline uint64_t
 iswitch_program_deadline_ns(const void *state)
 {

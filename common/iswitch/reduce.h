@@ -23,8 +23,8 @@
  *
  * NaN and infinities are added as IEEE 754 requires, except with `fixed`.  With
  * `fixed`, an element of the result is NaN if one of its terms is NaN or
- * infinite.  Contributions and sums saturate at the limits of int64.  Only if a
- * sum saturates does the order of addition matter.  Scaling back to binary32 is
+ * infinite.  Contributions and sums saturate at the limits of int64.  The order
+ * of addition matters only if a sum saturates.  Scaling back to binary32 is
  * exact because fixed_bits is 1 to 62, so no result is subnormal.
  *
  * Median and trimmed mean (robust_*) sort the k values of each element, drop
@@ -32,7 +32,7 @@
  * total: -0 comes before +0, and NaNs of either sign come after +infinity.  The
  * remaining values are added in that order in binary64.  The sum is multiplied
  * by scale / m, where m is the number of remaining values (also in binary64),
- * and the product is rounded to binary32.  If the result is a NaN it is
+ * and the product is rounded to binary32.  If the result is a NaN, its bits are
  * 7fc00000.  So every bit of the result depends on the values alone.  It does
  * not depend on the order of the vectors or on the use of AVX2, which is chosen
  * at run time for k <= 32.  Vectors are little-endian binary32 at any address,

@@ -190,7 +190,10 @@ static inline bool state_transfer_is_useful(const struct state_transfer *h,
 static inline void state_transfer_start_fetch(struct state_transfer *h,
     const struct membership *in, bool patient, uint64_t now_ns);
 
-/* Return when state_transfer_next() must be called if nothing arrives. */
+/*
+ * Return the time at which state_transfer_next() must be called if nothing
+ * arrives.
+ */
 static inline uint64_t state_transfer_deadline_ns(
     const struct state_transfer *h);
 
@@ -222,7 +225,10 @@ static inline void state_receiver_receive( struct state_receiver *h,
 static inline void state_receiver_receive_status( struct state_receiver *h,
     uint8_t status, uint64_t now_ns);
 
-/* Return when state_receiver_next() must be called if nothing arrives. */
+/*
+ * Return the time at which state_receiver_next() must be called if nothing
+ * arrives.
+ */
 static inline uint64_t state_receiver_deadline_ns(
     const struct state_receiver *h);
 

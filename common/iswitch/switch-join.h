@@ -567,7 +567,7 @@ iswitch_note_place(const struct job *j, struct member *m,
 }
 
 /*
- * Enter member `id` with the address `from`, and replace an earlier process of
+ * Add member `id`, whose address is `from`, and replace an earlier process of
  * the member.
  */
 static inline enum control_status

@@ -311,15 +311,18 @@ static inline void iswitch_send_help(void *ctx, const struct member *m,
  */
 static inline bool iswitch_may_retransmit(const struct iswitch_job *job);
 
-/* Return when a job without members must be removed, or UINT64_MAX. */
+/*
+ * Return the time at which a job without members must be removed, or
+ * UINT64_MAX.
+ */
 static inline uint64_t iswitch_idle_deadline_ns(const struct iswitch *s,
     const struct iswitch_job *job);
 
-/* Return when the job must act next, or UINT64_MAX. */
+/* Return the time at which the job must act next, or UINT64_MAX. */
 static inline uint64_t iswitch_job_deadline_ns(const struct iswitch *s,
     const struct iswitch_job *job);
 
-/* Return when any job must act next, or UINT64_MAX. */
+/* Return the earliest time at which any job must act next, or UINT64_MAX. */
 static inline uint64_t iswitch_earliest_deadline_ns(const struct iswitch *s);
 
 /* Return a lower bound on the next deadline, without checking each job. */
@@ -585,7 +588,10 @@ iswitch_may_retransmit(const struct iswitch_job *job)
 	    membership_works(&job->parent.membership);
 }
 
-/* Return when the job must send a message to the parent, or UINT64_MAX. */
+/*
+ * Return the time at which the job must send a message to the parent, or
+ * UINT64_MAX.
+ */
 static inline uint64_t
 iswitch_parent_deadline_ns(const struct iswitch_job *job)
 {

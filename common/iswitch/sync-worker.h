@@ -40,8 +40,8 @@
 
 enum {
 	SYNC_WORKER_WINDOW = 64,	/* first window, in segments */
-	SYNC_WORKER_WINDOW_MAX = RETRANSMIT_WINDOW,	/* largest window by
-							 * default, in
+	SYNC_WORKER_WINDOW_MAX = RETRANSMIT_WINDOW,	/* default limit on the
+							 * window, in
 							 * segments */
 	SYNC_WORKER_HELPS = 16,		/* maximum number of results that are
 					 * requested after one time-out */
@@ -239,7 +239,8 @@ static inline void sync_worker_level_segments(const struct sync_worker *l,
 static inline void sync_worker_advance(struct sync_worker *l, uint64_t now_ns);
 
 /*
- * Return when the caller must call sync_worker_next() again if nothing arrives.
+ * Return the time at which the caller must call sync_worker_next() again if
+ * nothing arrives.
  */
 static inline uint64_t sync_worker_deadline_ns(const struct sync_worker *l);
 

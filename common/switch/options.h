@@ -460,8 +460,9 @@ plane_options_check_ports(struct plane_options *o)
 		plane_options_refuse_given(o, merging, "--queue olaf");
 	for (uint32_t i = 0; i < ports->rules; i++) {
 		if (ports->rule[i].conf.rate_bps == 0)
-			errx(2, "--port needs a rate, because without a rate no "
-			    "packet waits; give rate= in the rule, or --rate");
+			errx(2, "--port needs a rate, because without a rate "
+			    "no packet waits; give rate= in the rule, or "
+			    "--rate");
 	}
 	if (!ports_can_queue(ports))
 		plane_options_refuse_given(o, waiting,
