@@ -39,8 +39,8 @@ enum {
 					 * may overtake a result */
 	RETRANSMIT_PROBES = 64,		/* number of recent Probes that are
 					 * remembered */
-	RETRANSMIT_OPEN = 8,		/* if more Probes are unanswered, there
-					 * is a queue */
+	RETRANSMIT_OPEN = 8,		/* if more Probes than this are
+					 * unanswered, there is a queue */
 	RETRANSMIT_LOSSY = 32,		/* after a loss, this number of
 					 * iterations end with a Probe */
 	RETRANSMIT_MOVED = 16,		/* after this number of segments, send a
@@ -338,10 +338,10 @@ static inline bool retransmit_ask_round(struct retransmit *m,
     struct repair_help *h, uint8_t *room, uint32_t i);
 
 /*
- * Process c if it is a STATE or a NACK.  `xid` is the xid of c, counted like
- * our xids.  Returns false for other messages.  Sets *behind if the other side
- * was restarted and is at the iteration before ours.  In that case the other
- * side lacks our segments of that iteration.
+ * Process c if it is a STATE or a NACK.  `xid` is the xid of c, in the
+ * numbering of our Probes.  Returns false for other messages.  Sets *behind if
+ * the other side was restarted and is at the iteration before ours.  In that
+ * case the other side lacks our segments of that iteration.
  */
 static inline bool retransmit_receive(struct retransmit *m,
     const struct control *c, uint32_t xid, bool *behind, uint64_t now_ns);
@@ -737,8 +737,8 @@ retransmit_receive_lacks(struct retransmit *m, const struct repair_bitmap *b,
     uint32_t floor, uint64_t by_ns, uint64_t now_ns)
 {
 	const uint32_t end = b->base + 8 * b->bytes;
-	/* If the other side does not answer with STATEs only, a listed segment
-	 * is sent again even if its result has arrived, because the switch may
+	/* Unless the other side answers only with STATEs, a listed segment is
+	 * sent again even if its result has arrived, because the switch may
 	 * have been restarted after it sent the result. */
 	const uint8_t settled =
 	    RETRANSMIT_AGAIN | (m->acks ? RETRANSMIT_HERE : 0);

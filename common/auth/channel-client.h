@@ -2,7 +2,7 @@
  * channel-client.h - a client's channel to a server: cookie, MACs, counters
  *
  * Each request contains a cookie (cookie.h).  The first cookie contains no
- * time.  The server answers a request with such a cookie with a challenge,
+ * time.  If a request has such a cookie, the server answers with a challenge,
  * which is an Ack that contains a cookie made by the server.  The client adopts
  * the server's cookie and sends the request again with the same xid.  With a
  * key, every later message in both directions has a MAC (mac.h).  Without a
@@ -56,8 +56,8 @@ struct channel_client {
 	uint32_t challenged_xid;
 	bool answered;			/* since the last challenge, a request
 					 * was sent again */
-	bool repeated;			/* since the last challenge, a request
-					 * was sent again twice */
+	bool repeated;			/* since the last challenge, requests
+					 * were sent again at least twice */
 };
 
 /* The kinds of messages from the server's address. */
@@ -66,8 +66,8 @@ enum channel_client_news {
 				    * new */
 	CHANNEL_CLIENT_CHALLENGED, /* a challenge: send the request again with
 				    * the same xid */
-	CHANNEL_CLIENT_HINT,	   /* a message BAD_MAC or NOT_MEMBER that is
-				    * not authenticated */
+	CHANNEL_CLIENT_HINT,	   /* an Ack with status BAD_MAC or NOT_MEMBER
+				    * that is not authenticated */
 	CHANNEL_CLIENT_BAD,	   /* the message is from another sender, or was
 				    * made with another key */
 	CHANNEL_CLIENT_OLD	   /* a replayed message, or a late challenge */

@@ -110,14 +110,14 @@ static inline void transit_tag_forward_control(struct transit_tag *h,
 
 /*
  * Check the tag of a claimed packet.  Returns UPDATE_OK, or the reason why it
- * must be dropped.  *down is set if the packet came from a server.
+ * must be dropped.  Sets *down if the packet came from a server.
  */
 __attribute__((unused)) static unsigned transit_tag_check(struct transit_tag *h,
     const struct packet *p, bool *down);
 
 /*
- * Give a packet that is not queued a new tag, which is valid on the side to
- * which the packet is sent.
+ * Replace the tag of a packet that is not queued with a tag that is valid on
+ * the side to which the packet is sent.
  */
 static inline void transit_tag_retag_packet(struct transit_tag *h,
     const struct program_env *env, struct packet *p);

@@ -79,8 +79,8 @@ static inline void hashmap_remove(struct hashmap *m, uint64_t key);
 static inline void hashmap_free(struct hashmap *m);
 
 /*
- * Return the number of bytes that a map of `keys` keys uses, unless an unusual
- * number of keys collide.
+ * Return the number of bytes that a map of `keys` keys uses, unless an
+ * unusually large number of keys collides.
  */
 static inline uint64_t hashmap_most_bytes(uint64_t keys);
 

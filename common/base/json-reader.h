@@ -121,7 +121,7 @@ struct json_reader {
 static inline cJSON *json_reader_load(struct json_reader *r, const char *path);
 
 /*
- * Parse the len bytes at `text`, after which there must be a byte 0.  Returns
+ * Parse the len bytes at `text`.  A null byte must follow these bytes.  Returns
  * the root, or NULL with r->why.
  */
 static inline cJSON *json_reader_parse(struct json_reader *r, const char *text,
@@ -511,8 +511,8 @@ json_reader_parse(struct json_reader *r, const char *text, size_t len)
 }
 
 /*
- * Read all of f and append a byte 0.  Returns the text, which the caller must
- * free, or NULL with errno.
+ * Read all of f and append a null byte.  Returns the text, which the caller
+ * must free, or NULL with errno.
  */
 static inline char *
 json_reader_slurp(FILE *f, size_t *len)

@@ -1,8 +1,8 @@
 /*
  * prefetch.h - fetch data that will be used soon into the processor's cache
  *
- * A compiler assumes that a function that only prefetches has no effects, and
- * removes calls of this function.  The empty asm statement prevents this.
+ * A compiler assumes that a function has no effects if it only prefetches, and
+ * removes calls to it.  The empty asm statement prevents this.
  */
 #ifndef INNET_BASE_PREFETCH_H
 #define INNET_BASE_PREFETCH_H
