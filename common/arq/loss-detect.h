@@ -40,9 +40,9 @@ struct loss_detect {
 					 * were reported in a NACK */
 	uint32_t since;			/* number of segments since the last
 					 * NACK */
-	uint32_t slack;			/* by how many positions later segments
-					 * may overtake a segment before this
-					 * segment counts as lost */
+	uint32_t slack;			/* a segment counts as lost if a segment
+					 * this number of positions later has
+					 * arrived */
 	uint32_t last;			/* index of the newest segment of t that
 					 * arrived and had not been requested */
 	uint32_t mark;			/* mark of the last Probe */
@@ -59,10 +59,10 @@ struct loss_detect {
 					 * answers */
 	bool fenced;			/* asynchronous: `fence` has been set
 					 * since t began */
-	uint32_t fence;			/* asynchronous: mark in the answer to a
-					 * Probe for an earlier push; if a later
-					 * such Probe contains this mark, the
-					 * member was restarted */
+	uint32_t fence;			/* asynchronous: mark made when a Probe
+					 * for an earlier push arrives; if
+					 * another such Probe contains this
+					 * mark, the member was restarted */
 	uint8_t asked[]; /* bit i: segment i of t was requested */
 };
 
