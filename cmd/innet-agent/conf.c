@@ -128,7 +128,8 @@ static const struct opt opts[] = {
 	    "learner: publish the parameters every N gradients (default 10)" },
 	{ O_GRADIENTS, "gradients", "N", "learner: end after N gradients" },
 	{ O_RATIO, "ratio", "LO:HI",
-	    "learner: lower and upper limit on the draws per experience" },
+	    "learner: lower and upper limit on the number of draws per "
+	    "experience" },
 	{ O_CLEAR, "clear", NULL,
 	    "learner: first remove the data of an earlier learner" },
 	{ O_NO_PREFETCH, "no-prefetch", NULL,
@@ -236,7 +237,8 @@ check_remote(struct conf *cf)
 		errx(2, "--role needs --replay-memory or --redis, the server "
 		    "that stores the experiences");
 	if (cf->algo->prioritize == NULL)
-		errx(2, "--role is only for dqn and ddpg, not for %s",
+		errx(2, "--role cannot be used with --algo %s; use --algo dqn "
+		    "or ddpg",
 		    cf->algo->name);
 	if (cf->hyper.batch * rm->batches > SHARDS_DRAW_MAX)
 		errx(2, "--batch times --batches can be at most %d with --role",
@@ -247,8 +249,8 @@ check_remote(struct conf *cf)
 		    "--interval or --compute");
 	if (rm->role == ROLE_ACTOR && (cf->solve || cf->save != NULL ||
 	    cf->load != NULL || rm->clear))
-		errx(2, "--solve, --save, --load and --clear are only for "
-		    "--role learner");
+		errx(2, "--role actor cannot be used with --solve, --save, "
+		    "--load or --clear, which are options of the learner");
 	if (rm->redis && (rm->lo > 0 || rm->hi > 0))
 		errx(2, "--ratio needs --replay-memory; the list of --redis "
 		    "has no such limits");
@@ -269,10 +271,10 @@ check_checkpoints(const struct conf *cf)
 	if (cf->remote.role == ROLE_LEARNER)
 		return;
 	if (cf->algo->prioritize != NULL)
-		errx(2, "--save-every and --load cannot be used with --algo %s "
-		    "unless --role learner is given, because a checkpoint "
-		    "would contain all experiences; give --role learner, or "
-		    "use --algo a2c or ppo", cf->algo->name);
+		errx(2, "--save-every and --load cannot be used with --algo "
+		    "%s, because a checkpoint would contain all experiences; "
+		    "give --role learner, or use --algo a2c or ppo",
+		    cf->algo->name);
 	if (cf->env->opaque)
 		errx(2, "--save-every and --load cannot be used with %s, "
 		    "because Box2D cannot save its state", cf->env->name);
@@ -302,8 +304,8 @@ check_conf(struct conf *cf, const struct hyperparameter_options *g)
 	if (strcmp(cf->algo->name, "ddpg") == 0 && cf->hyper.lagged == 0 &&
 	    ((!cf->alone && !cf->deltas && cf->remote.role == ROLE_WORKER) ||
 	    cf->hyper.norm != 0))
-		errx(2, "'--lagged-critic no' requires --norm 0, and also "
-		    "--alone, --send deltas or --role learner");
+		errx(2, "'--lagged-critic no' needs --norm 0, and one of "
+		    "--alone, --send deltas and --role learner");
 	if (hyperparameter_options_given(g, O_TARGET) && cf->hyper.tau != 0)
 		errx(2, "--target needs --tau 0; with --tau %g the target "
 		    "network moves at every gradient", cf->hyper.tau);

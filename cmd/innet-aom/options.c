@@ -17,11 +17,11 @@ static const struct opt opts[] = {
 	    "dropped ones" },
 	{ O_BY, "by", "WHAT", "rows to print: cluster (default) or worker" },
 	{ O_CONSTITUENTS, "constituents", "WHICH",
-	    "update that gives a merged packet its age: newest (default) "
-	    "or oldest" },
+	    "update whose time determines the age of a merged packet: newest "
+	    "(default) or oldest" },
 	{ O_FROM, "from", "WHEN",
-	    "start of the ages: first (the first delivery), sent (the first "
-	    "sent packet) or a time" },
+	    "measure ages from: first (the first delivery; the default), sent "
+	    "(the first sent packet) or a time" },
 	{ O_UNTIL, "until", "TIME",
 	    "end at TIME instead of at the end of the captures" },
 	{ O_END, "end", "WHEN",

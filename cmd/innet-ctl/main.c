@@ -24,7 +24,8 @@ enum {
 
 static const struct opt opts[] = {
 	{ JOB, "job", "N", "apply the verb to job or cluster N (default 1)" },
-	{ KEY, "key", "FILE", "file with the key of the switch" },
+	{ KEY, "key", "FILE", "file with the key that authenticates requests "
+	    "and answers" },
 	{ COMMAND_KEY, "command-key", "FILE",
 	    "file with the key that the switch requires for commands" },
 	{ GIVE_UP, "give-up", "TIME",

@@ -363,7 +363,7 @@ refuse_pairs(const bool *given, const struct conf *cf)
 	if (cf->scale != 0 && cf->schedule == NULL)
 		errx(2, "--scale-clusters needs --schedule FILE");
 	if (cf->speeds > 0 && cf->arrivals == ARRIVALS_BURSTS)
-		errx(2, "--speeds does not apply to --arrivals bursts, where "
+		errx(2, "--speeds does not apply to --arrivals bursts, because "
 		    "all workers of a cluster send together");
 	if (given[O_BURST - OPT_LONG] && cf->arrivals != ARRIVALS_BURSTS &&
 	    cf->arrivals != ARRIVALS_ONOFF)
@@ -435,8 +435,9 @@ cut_vector(struct conf *cf)
 		return;
 	}
 	if (cf->payload_bytes < head + 4 || (cf->payload_bytes - head) % 4 != 0)
-		errx(2, "--payload %" PRIu64 ": must be the %" PRIu64 " bytes "
-		    "of the header plus a multiple of 4 bytes for the floats",
+		errx(2, "--payload %" PRIu64 ": the size must be the "
+		    "%" PRIu64 " bytes of the header plus a multiple of 4 "
+		    "bytes for the floats",
 		    cf->payload_bytes, head);
 	cf->floats = cf->elements = (cf->payload_bytes - head) / 4;
 	if (cf->floats > most)
@@ -476,8 +477,8 @@ check_port(const bool *given, struct conf *cf)
 	if (cf->arrivals == ARRIVALS_BURSTS && cf->port_rate == 0)
 		cf->port_rate = 128000000000;
 	if (of != NULL && cf->port_rate == 0)
-		errx(2, "--%s needs --port-rate, the rate of the port that it "
-		    "describes", of);
+		errx(2, "--%s describes a port, so it needs --port-rate, the "
+		    "rate of that port", of);
 	if (cf->rate == 0 || cf->port_rate == 0)
 		return;
 	if (cf->rate >= cf->port_rate)
@@ -531,7 +532,7 @@ parse(int argc, char *argv[])
 	if (cf.dlp)
 		refuse_for_dlp(given, &cf);
 	if (source_step(&cf, 1) * cf.burst >> 32 > STEP_MAX_NS << 8)
-		errx(2, "--rate %" PRIu64 " and --burst %" PRIu64 " leave "
+		errx(2, "--rate %" PRIu64 " and --burst %" PRIu64 " result in "
 		    "years between updates; raise --rate or lower --burst",
 		    cf.rate, cf.burst);
 	check_port(given, &cf);

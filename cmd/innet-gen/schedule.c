@@ -116,8 +116,8 @@ clone_clusters(struct schedule *s, const struct conf *cf, uint64_t first_ns,
 		errx(2, "--scale-clusters %" PRIu64 " is less than the %zu "
 		    "clusters of %s", cf->scale, clusters, cf->schedule);
 	if (name + (cf->scale - clusters) >= FRAME_CLUSTERS_MAX)
-		errx(2, "--scale-clusters %" PRIu64 " needs clusters above %d, "
-		    "but such numbers have no address", cf->scale,
+		errx(2, "--scale-clusters %" PRIu64 " needs cluster numbers "
+		    "above %d, which have no address", cf->scale,
 		    FRAME_CLUSTERS_MAX - 1);
 	for (; clusters < cf->scale; clusters++) {
 		end = at + 1;
@@ -152,9 +152,9 @@ source_read(const struct conf *cf, uint64_t *again_ns)
 	if (cf->duration_ns == UINT64_MAX)
 		*again_ns = 0;
 	else if (wait == 0)
-		errx(1, "%s: cannot be repeated for --duration, because its "
-		    "busiest worker has fewer than two updates and so no "
-		    "interval", cf->schedule);
+		errx(1, "%s: the schedule cannot be repeated for --duration, "
+		    "because its busiest worker has fewer than two updates and "
+		    "therefore no interval", cf->schedule);
 	if (cf->scale != 0)
 		clone_clusters(&s, cf, first, *again_ns);
 	schedule_sort(&s);

@@ -272,9 +272,10 @@ agree_on_start(struct rank *r)
 	if (most[FAILS] > 0 || most[OVER] > 0) {
 		end_with_others(r, most[FAILS] > 0);
 	} else if (most[N] != -most[NOT_N]) {
-		warnx("rank %d: its vector has %" PRIu32 " elements, but the "
-		    "vectors of the ranks have from %" PRId64 " to "
-		    "%" PRId64 "; give all ranks the same vector",
+		warnx("rank %d: the vector of this rank has %" PRIu32 " "
+		    "elements, but the vectors of all ranks have %" PRId64 " "
+		    "to %" PRId64 " elements; give all ranks vectors of the "
+		    "same length",
 		    r->me, r->elements,
 		    -most[NOT_N], most[N]);
 		set_failed(r);
@@ -285,8 +286,8 @@ agree_on_start(struct rank *r)
 		set_failed(r);
 	} else if (most[FIRST] != -most[NOT_FIRST]) {
 		warnx("rank %d: this rank continues from iteration "
-		    "%" PRIu64 ", but the ranks continue from iterations "
-		    "%" PRId64 " to %" PRId64, r->me, r->first,
+		    "%" PRIu64 ", but the ranks continue from different "
+		    "iterations, %" PRId64 " to %" PRId64, r->me, r->first,
 		    -most[NOT_FIRST], most[FIRST]);
 		set_failed(r);
 	}

@@ -52,8 +52,8 @@ series_row(const struct table *t, void *arg)
 	uint64_t wanted = 0;
 
 	if (age > at)
-		errx(1, "%s:%lu: the age is %s ns, more than the time, which "
-		    "is %s ns", t->path, t->line,
+		errx(1, "%s:%lu: the age, %s ns, is greater than the time, %s "
+		    "ns", t->path, t->line,
 		    t->field[2], t->field[1]);
 	if (s->fig->cluster != -1 && (num_u64(label, 0, UINT16_MAX,
 	    &wanted) != NULL || wanted != (uint64_t)s->fig->cluster))

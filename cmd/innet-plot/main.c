@@ -168,10 +168,11 @@ check_words(const struct conf *cf, int run)
 		    cf->as == SCRIPT ? "--script" :
 		    cf->label != NULL ? "--label" : "--by");
 	if (cf->fig.what == BARS && cf->n > 1)
-		errx(2, "%s: bars draws only one file", cf->files[1]);
+		errx(2, "%s: bars can draw only one file", cf->files[1]);
 	if (cf->fig.what == TOPOLOGY && cf->n > 2)
-		errx(2, "%s: too many files; topology draws a scenario and the "
-		    "output of innet-sim --by switch --csv", cf->files[2]);
+		errx(2, "%s: too many files; topology takes at most two, a "
+		    "scenario and the output of innet-sim --by switch --csv",
+		    cf->files[2]);
 	for (int i = 0; i < cf->groups; i++) {
 		for (k = 0; k < cf->n && cf->of[k] != &cf->group[i]; k++)
 			;

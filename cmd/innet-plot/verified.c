@@ -71,7 +71,7 @@ read_update(struct verified *v, const cJSON *o)
 	struct waiting *w;
 
 	if (id >= IDS || !cJSON_IsString(fate))
-		errx(1, "%s: schedule: contains no update", v->path);
+		errx(1, "%s: the schedule contains no update", v->path);
 	if (!v->seen[id])
 		aom_start(&v->age[id], at, at);
 	v->seen[id] = true;
@@ -125,8 +125,8 @@ add_verified(struct figure *fig, const char *path, const char *name)
 	if (root == NULL)
 		errx(1, "%s", j.why);
 	if (!cJSON_IsArray(list))
-		errx(1, "%s: has no schedule; draw the output of innet-verify "
-		    "--json for an objective that fails", path);
+		errx(1, "%s: the verdict has no schedule; draw the output of "
+		    "innet-verify --json for an objective that fails", path);
 	if (v.age == NULL || v.in == NULL || v.seen == NULL)
 		err(1, "no memory for ages");
 	v.end_ns = read_whole(&v, root, "fails_up_to_ns");

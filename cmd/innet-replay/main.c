@@ -152,8 +152,8 @@ parse(int argc, char *argv[])
 	if (speed + (cf.pps > 0) + cf.topspeed > 1)
 		errx(2, "give only one of --speed, --pps and --topspeed");
 	if (cf.out != NULL && cf.topspeed)
-		errx(2, "--topspeed gives no timestamps for --write; use "
-		    "--pps");
+		errx(2, "--topspeed cannot be used with --write, because it "
+		    "defines no timestamps; use --pps");
 	files_in(&files, "-r", cf.in);
 	files_out(&files, "-w", cf.out);
 	if (json)

@@ -61,7 +61,8 @@ static const struct opt opts[] = {
 	{ O_KILL_RACKS, "kill-racks", NULL,
 	    "with --chaos: restart racks of asynchronous training runs" },
 	{ O_SEVERE, "severe", NULL,
-	    "with --chaos: more losses, and several faults at a time" },
+	    "with --chaos: more packet losses, and several faults at the same "
+	    "time" },
 	{ O_JSON, "json", NULL, "print a JSON object for each row" },
 	{ O_CSV, "csv", NULL, "print comma-separated values" },
 	{ O_TOTAL, "total", NULL, "print only the row for all clusters" },
@@ -270,7 +271,8 @@ apply_set(cJSON *root, char *set)
 		v = cJSON_CreateString(value);
 	swept = sweep_leave(root, set);
 	if (swept != NULL)
-		errx(2, "invalid path '%s': the sweep of '%s' also sets it",
+		errx(2, "invalid path '%s': the sweep of '%s' sets the same "
+		    "value",
 		    set, swept);
 	why = sweep_set(root, set, v);
 	if (why != NULL)
@@ -319,7 +321,7 @@ read_points(const struct options *options, const cJSON *root, struct runner *r)
 	struct json_reader rd;
 
 	if (!cJSON_IsObject(root))
-		errx(1, "%s: the scenario is not an object: { ... }",
+		errx(1, "%s: the scenario must be a JSON object: { ... }",
 		    get_name(options));
 	r->points = sweep_points(root, &why);
 	if (r->points == 0)
@@ -380,9 +382,10 @@ print_summary(const struct runner *r, double s)
 				 * parts */
 		return;
 	if (more > 5 || more < -5)
-		warnx("ages end with %s; with \"ages_to\": \"%s\" the mean age "
-		    "of all clusters would be %.3g %% %s%s", run ? "the run" :
-		    "the packets of their cluster", run ? "cluster" : "run",
+		warnx("ages are measured until %s; with \"ages_to\": \"%s\" "
+		    "the mean age of all clusters would be %.3g %% %s%s",
+		    run ? "the end of the run" :
+		    "the last packet of their cluster", run ? "cluster" : "run",
 		    more < 0 ? -more : more, more < 0 ? "lower" : "higher",
 		    r->points * r->runs > 1 ? ", in one of the runs" : "");
 }
@@ -504,7 +507,8 @@ join_parts(struct options *options)
 	read_points(options, root, &r);
 	cJSON_Delete(root);
 	if ((r.by == RESULT_TRAINING) != (r.point[0].sc.trainings.n > 0))
-		errx(1, "%s:1: 'by' does not fit the scenario", parts.path[0]);
+		errx(1, "%s:1: the rows that 'by' names cannot come from this "
+		    "scenario", parts.path[0]);
 	choose_output(options, &r);
 	shard_read(&parts, &r);
 	rc = show_results(options, &r, parts.seconds);

@@ -31,8 +31,8 @@ static struct opt table[OPT_MAX] = {
 	    "captures: stop the clock at TIME, or TIME after the first packet "
 	    "(+TIME)" },
 	{ DEPARTURES, "departures", "FILE",
-	    "captures: send each frame at its departure time in the capture "
-	    "FILE" },
+	    "captures: send each frame at the time when it departs in the "
+	    "capture FILE" },
 	{ BRIDGE, "bridge", "NAME",
 	    "run in the path at all ports of the Linux bridge NAME, or only at "
 	    "the listed ports (NAME,PORT...)" },
@@ -47,8 +47,8 @@ static struct opt table[OPT_MAX] = {
 	{ TAPS, "taps", "DIR",
 	    "in the path: write captures of each port to this directory" },
 	{ MULTICAST, "multicast", "GROUP",
-	    "iswitch: send results to this multicast group, one copy for all "
-	    "workers in the subnet of --listen, or through each port" },
+	    "iswitch: send results to this multicast group: one copy to the "
+	    "subnet of --listen or, in the path, one through each port" },
 	PLANE_OPTIONS_LIVE,
 	PLANE_OPTIONS_ALL,
 	{ 'v', "verbose", NULL,
@@ -264,8 +264,9 @@ check_path(struct conf *cf)
 	if (o->listen == NULL && o->plane.program->bypasses_queues)
 		o->listen = "127.0.0.1";
 	if (o->listen == NULL)
-		errx(1, "%s has no address, which the workers of program %s "
-		    "need; give it one, or use --listen", cf->inpath.where,
+		errx(1, "bridge %s has no address, but the workers of program "
+		    "%s need one; give the bridge an address, or use --listen",
+		    cf->inpath.where,
 		    o->plane.program->name);
 }
 
@@ -320,7 +321,8 @@ check_group(struct conf *cf)
 		    "--interfaces");
 	if (is_any(&o->listen_at))
 		errx(2, "--multicast needs an address in --listen, as in "
-		    "--listen 10.0.0.1, which tells the subnet of the group");
+		    "--listen 10.0.0.1, because the address determines the "
+		    "subnet of the group");
 	if (ports_can_queue(&o->plane.ports))
 		errx(2, "--multicast cannot be used with --rate or --port, "
 		    "which give every worker a link of its own");
@@ -335,8 +337,8 @@ check_combinations(const struct conf *cf)
 	if (cf->departures != NULL && o->plane.regular_queued)
 		errx(2, "--departures cannot be used with --regular queued");
 	if (cf->departures != NULL && is_given(o, "format", "bare"))
-		errx(2, "--departures cannot be used with --format bare, whose "
-		    "packets have no number");
+		errx(2, "--departures cannot be used with --format bare, "
+		    "because bare packets have no number that identifies them");
 	if (o->plane.regular_queued && (cf->inpath.where == NULL ?
 	    !ports_can_queue(&o->plane.ports) : !cf->inpath.every &&
 	    cf->inpath.rates == 0))

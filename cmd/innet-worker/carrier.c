@@ -288,7 +288,8 @@ carrier_direction(struct carrier *c, enum stream_direction unsaid,
 	    unsaid;
 	if (said == STREAM_UNSAID || *to == said)
 		return true;
-	warnx("%s: its hello says that its gradients point %s; leave out --%s",
+	warnx("%s: the hello of this command says that gradients point %s; "
+	    "leave out --%s",
 	    c->child.name, said == STREAM_UP ? "up" : "down",
 	    told == STREAM_UP ? "maximize" : "minimize");
 	carrier_fail(c);

@@ -53,7 +53,7 @@ control_report_transfer(
 		break;
 	case STATE_RECEIVER_REFUSED:
 		warnx("%s: job %u is ahead of this worker, and no other worker "
-		    "can hand over its state: %s", cf->to_name, cf->job,
+		    "can send the state of the job: %s", cf->to_name, cf->job,
 		    e->status == CONTROL_REFUSED ? "none has one" :
 		    control_status_text(e->status));
 		break;

@@ -98,8 +98,8 @@ warn_size(struct dlp_mode *w)
 
 	if (n[DLP_WORKER_SATURATED] > 0 && !w->told_cut) {
 		w->told_cut = true;
-		warnx("%s: step %" PRIu32 ": an element of a gradient is "
-		    "limited to %g, the largest value with "
+		warnx("%s: step %" PRIu32 ": an element of a gradient was "
+		    "reduced to %g, the largest value possible with "
 		    "scale=%" PRId32 "%s; a smaller scale= avoids this",
 		    w->cf->to_name, w->m.step,
 		    (double)dlp_worker_largest_value(&w->m) / scale, scale,
@@ -108,7 +108,7 @@ warn_size(struct dlp_mode *w)
 	if (n[DLP_WORKER_OVERFLOWN] > 0 && !w->told_over) {
 		w->told_over = true;
 		warnx("%s: step %" PRIu32 ": an element of an aggregate does "
-		    "not fit into 32 bits and becomes NaN; a smaller scale= "
+		    "not fit into 32 bits and became NaN; a smaller scale= "
 		    "avoids this", w->cf->to_name, w->m.step);
 	}
 }

@@ -73,7 +73,7 @@ static const struct opt opts[] = {
 	    "iswitch: number of floats in a segment, or max (default: the "
 	    "job's number)" },
 	{ WINDOW, "window", "N",
-	    "iswitch: number of segments to send ahead of their results "
+	    "iswitch: maximum number of segments sent without a result yet "
 	    "(default: adapted to the network)" },
 	{ KEY, "key", "FILE",
 	    "olaf, iswitch: file with the key that authenticates control "
@@ -133,7 +133,7 @@ static const struct opt opts[] = {
 	    "seed of all random numbers (default: derived from the cluster and "
 	    "worker numbers)" },
 	{ 'w', "write", "FILE",
-	    "write all packets sent and received to a capture" },
+	    "write all sent and received packets to a capture" },
 	{ IMPAIR, "impair", "LIST",
 	    "behave like a bad network when sending: any of loss=SHARE, "
 	    "dup=SHARE, reorder=SHARE and delay=TIME" },

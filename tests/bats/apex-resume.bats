@@ -126,7 +126,7 @@ gradients() {
 
 @test "options that exclude each other are misuse" {
 	run -2 innet-agent --role actor --replay-memory x --load y
-	[[ $output == *"--solve, --save, --load and --clear are only for --role learner" ]]
+	[[ $output == *"--role actor cannot be used with --solve, --save, --load or --clear, which are options of the learner" ]]
 	run -2 innet-agent --alone --algo dqn --clear
 	[ "$output" = "innet-agent: --clear needs --role learner" ]
 	table

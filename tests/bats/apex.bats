@@ -68,7 +68,7 @@ load apex
 	kill -TERM $lrn
 	wait $lrn
 	ended
-	grep -x "innet-agent: $memory: the server's limit of 16777216 bytes has room for [0-9]* experiences, not 50000; the table keeps as many as fit" l.err
+	grep -x "innet-agent: $memory: the server's limit of 16777216 bytes has room for [0-9]* of 50000 experiences; the table keeps as many as fit" l.err
 	[ "$(wc -l <l.err)" -eq 1 ]
 	learner -q --algo dqn --experience 8000 --buffer 50000 --gradients 1 2>again.err
 	cmp l.err again.err
@@ -371,7 +371,7 @@ locked() {
 	actors 1 --algo dqn
 	wait $lrn
 	jq -e '.left_out == 4 and .gradients == 20' l.json
-	grep -q 'left out 4 experiences; the last one had a' l.err
+	grep -q 'left out 4 invalid experiences; the last one had a' l.err
 	ended
 }
 
@@ -419,7 +419,7 @@ locked() {
 	run -2 innet-agent --role actor --algo dqn
 	[ "$output" = "innet-agent: --role needs --replay-memory or --redis, the server that stores the experiences" ]
 	run -2 innet-agent --role learner --redis x --algo ppo
-	[[ $output == *"--role is only for dqn and ddpg, not for ppo"* ]]
+	[[ $output == *"--role cannot be used with --algo ppo; use --algo dqn or ddpg"* ]]
 	run -2 innet-agent --role learner --redis x --replay-memory y --algo dqn
 	run -2 innet-agent --alone --redis x --algo dqn
 	run -2 innet-agent --role actor --redis x --algo dqn --actor 8/8
@@ -476,8 +476,8 @@ locked() {
 	serve memory innet-memory -q
 	for env in cartpole pendulum; do
 		innet-agent -q --role actor --env $env --replay-memory "$memory" --give-up 200ms 2>err || true
-		run ! grep 'is only for dqn and ddpg' err
+		run ! grep 'use --algo dqn or ddpg' err
 	done
 	run -2 --separate-stderr innet-agent --role actor --algo ppo --replay-memory "$memory"
-	[[ $stderr == *'--role is only for dqn and ddpg, not for ppo' ]]
+	[[ $stderr == *'--role cannot be used with --algo ppo; use --algo dqn or ddpg' ]]
 }

@@ -163,7 +163,7 @@ refuses() {
 	run -2 innet-agent --alone --save-every 3
 	[ "$output" = "innet-agent: --save-every needs --save" ]
 	run -2 innet-agent --alone --algo dqn --save p --save-every 3
-	[[ $output == "innet-agent: --save-every and --load cannot be used with --algo dqn unless --role learner is given,"* ]]
+	[[ $output == "innet-agent: --save-every and --load cannot be used with --algo dqn, because a checkpoint would contain all experiences;"* ]]
 	run -2 innet-agent --eval p --load q
 	run -2 innet-agent --alone --save p --save-every 0
 }

@@ -307,7 +307,7 @@ family() {
 		python3 child.py 2 3 0 >w.json 2>w.err
 	grep -q 'step 0: 1 of 1.07374 -1.07374' w.err
 	[ "$(jq .saturated w.json)" -eq 6 ]
-	grep -q ': step 0: an element of a gradient is limited to 1.07374, the largest value with scale=2000000000; a smaller scale= avoids this$' w.err
+	grep -q ': step 0: an element of a gradient was reduced to 1.07374, the largest value possible with scale=2000000000; a smaller scale= avoids this$' w.err
 	finish to
 }
 
@@ -324,7 +324,7 @@ family() {
 	finish to
 	[ "$(grep step: child-1)" = '' ]
 	[ "$(grep '^step' child-1)" = $'step 0: 3 of 3 -3\nstep 1: 3 of 3.22123 -3.22123\nstep 2: 3 of 3.22123 -3.22123' ]
-	grep -q ': step 1: an element of a gradient is limited to 1.07374, the largest value with scale=1000000000 and a median; a smaller scale= avoids this$' child-1
+	grep -q ': step 1: an element of a gradient was reduced to 1.07374, the largest value possible with scale=1000000000 and a median; a smaller scale= avoids this$' child-1
 	lead='--session nodes=3,iterations=3,scale=1000000000'
 	serve to innet-switch -q -p dlp
 	crew=''
@@ -335,7 +335,7 @@ family() {
 	for x in $crew; do wait "$x"; done
 	finish to
 	[ "$(grep '^step 0' child-1)" = 'step 0: 3 of nan nan' ]
-	grep -q ': step 0: an element of an aggregate does not fit into 32 bits and becomes NaN; a smaller scale= avoids this$' child-1
+	grep -q ': step 0: an element of an aggregate does not fit into 32 bits and became NaN; a smaller scale= avoids this$' child-1
 }
 
 @test "a worker that gives up names what it waited for and what it received last" {

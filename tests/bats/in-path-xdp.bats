@@ -14,7 +14,7 @@ has_xdp() {
 @test "in the path: with AF_XDP updates merge, sums are correct, and nothing remains attached" {
 	has_xdp
 	in_path -v --backend xdp --port-rate server=10Mbit --report switch.json
-	said 'back-end xdp: .*; port server and the following ports are attached by native XDP, copied, 1 queue'
+	said 'back-end xdp: .*; port server and the ports after it use native XDP, copied, 1 queue'
 	[ "$(xdp_attached)" -eq 3 ]
 	server
 	for w in 0 1; do worker $w --synthetic 4kB --interval 1ms -c 200; done
@@ -70,7 +70,7 @@ has_xdp() {
 	on switch ip link set late0 up master br0
 	on switch ip link set late1 up
 	in_path -v --backend xdp
-	said 'port late0 and the following ports are attached by native XDP, copied, 2 queues'
+	said 'port late0 and the ports after it use native XDP, copied, 2 queues'
 	on switch ip link del late0
 	said 'late0: left br0'
 	on switch ip link set w0 mtu 9000

@@ -368,7 +368,7 @@ aom() {
 	open('later.pcap', 'wb').write(d)
 	END
 	run -0 --separate-stderr innet-aom -q -r later.pcap --json
-	[[ $stderr == "innet-aom: later.pcap: 20 of 20 packets carry updates that are older than the capture, by up to 3.1536e+07 s; they may have been replayed with --no-stamp, or their times may count from another epoch" ]]
+	[[ $stderr == "innet-aom: later.pcap: 20 of 20 packets carry updates that are older than the capture, by up to 3.1536e+07 s; the packets may have been replayed with --no-stamp, or the times in the updates may count from another epoch" ]]
 }
 
 @test "--total prints the row for all, and --columns the given figures in the given order" {

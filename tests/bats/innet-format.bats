@@ -110,7 +110,7 @@ true_of() {
 	# matched in order: updates 1000 and 2000; the latest possible match:
 	# 2000 and 3000
 	[ "$(jq -c '[.received,.max_age_ns]' <<<"$output")" = '[2,2500]' ]
-	[[ $stderr == *"got.pcap: 2 deliveries match several updates with the same bytes and are matched in the order of sending; the mean age is between "*" ns" ]]
+	[[ $stderr == *"got.pcap: 2 deliveries fit several updates with the same bytes; these deliveries are matched in the order of sending, and the mean age is between "*" ns" ]]
 	# an extra delivery is counted as unmatched and does not change any age
 	printf '%s 1 0 1 1 0 1.5 4 bare\n' 2500 3500 3600 3700 | mkolaf >more.pcap
 	run -0 innet-aom -r more.pcap --sent sent.pcap --format match --total
@@ -299,7 +299,7 @@ true_of() {
 	awk -v a="$(ratio tails)" -v b="$(ratio whole)" -v c="$(ratio tails --end capture)" \
 		'BEGIN { print a, b, c; exit !(a / b > 0.98 && a / b < 1.02 && c / b > 1.1) }'
 	run -0 innet-aom -r tails-olaf.pcap --sent tails.pcap --total
-	[[ $output =~ "ages end with the packets of their cluster; with --end capture the mean age of all clusters would be "[0-9.]+" % higher" ]]
+	[[ $output =~ "ages are measured until the last packet of their cluster; with --end capture the mean age of all clusters would be "[0-9.]+" % higher" ]]
 	run -0 innet-aom -r whole-olaf.pcap --sent whole.pcap --total
 	[[ $output != *"ages end"* ]]
 }

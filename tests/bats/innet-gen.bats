@@ -187,9 +187,9 @@ moments() {
 	[ "$(last_us --frame-time 1ms)" -eq $((1000001 + 5 * (86 * 8 + 1000))) ]
 	[ "$(last_us --wire-overhead)" -eq $((1000001 + 5 * 110 * 8)) ]
 	run -2 --separate-stderr innet-gen --frame-time 1us -w -
-	[ "$stderr" = "innet-gen: --frame-time needs --port-rate, the rate of the port that it describes" ]
+	[ "$stderr" = "innet-gen: --frame-time describes a port, so it needs --port-rate, the rate of that port" ]
 	run -2 --separate-stderr innet-gen --wire-overhead -w -
-	[ "$stderr" = "innet-gen: --wire-overhead needs --port-rate, the rate of the port that it describes" ]
+	[ "$stderr" = "innet-gen: --wire-overhead describes a port, so it needs --port-rate, the rate of that port" ]
 	# 2000 bits in 2500 ns are 800 Mbit/s
 	run -2 --separate-stderr innet-gen --payload 208B --rate 800M --port-rate 1G --frame-time 500ns -w -
 	[ "$stderr" = "innet-gen: --rate 800000000 is too high for --port-rate 1000000000 with --frame-time; it must be less than 800000000 bits per second" ]
@@ -335,7 +335,7 @@ moments() {
 	for l in 1,0,5,1 $'1,0,5,1\n2,0,9,1'; do
 		echo "$l" >s.csv
 		run -1 --separate-stderr innet-gen --schedule s.csv --duration 1s -w no.pcap
-		[[ $stderr == "innet-gen: s.csv: cannot be repeated for --duration, "* ]]
+		[[ $stderr == "innet-gen: s.csv: the schedule cannot be repeated for --duration, "* ]]
 		[ ! -e no.pcap ]
 	done
 }

@@ -95,7 +95,7 @@ child() {
 	# the first rank that reports the error ends the other one, perhaps
 	# before that prints anything
 	run ! ranks -n 1 innet-mpi --synthetic 4kB : -n 1 innet-mpi --synthetic 8kB
-	[[ $output == *'innet-mpi: rank '[01]': its vector has '[12]'000 elements, but the vectors of the ranks have from 1000 to 2000; give all ranks the same vector'* ]]
+	[[ $output == *'innet-mpi: rank '[01]': the vector of this rank has '[12]'000 elements, but the vectors of all ranks have 1000 to 2000 elements; give all ranks vectors of the same length'* ]]
 	run ! ranks -n 1 innet-mpi -- innet-agent -q --init-seed 1 : -n 1 innet-mpi -- innet-agent -q --init-seed 2
 	[[ $output == *'innet-mpi: rank '[01]': the ranks begin with different weights'* ]]
 }

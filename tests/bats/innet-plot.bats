@@ -350,7 +350,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	run -1 innet-plot bars b.csv
 	[ "$output" = "innet-plot: b.csv:1: more than 96 columns" ]
 	run -2 innet-plot bars b.csv log.csv
-	[ "$output" = "innet-plot: log.csv: bars draws only one file" ]
+	[ "$output" = "innet-plot: log.csv: bars can draw only one file" ]
 }
 
 @test "lines: a curve for each combination, a panel for each column, with errors and units" {
@@ -413,7 +413,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	innet-plot --script topology "$scenarios/datacenter.json" | grep -q "set label 'rack x 100' at"
 	for f in "$scenarios"/olaf-*.json; do innet-plot --script topology "$f" >out; done
 	run -1 innet-plot topology "$scenarios/iswitch-table5.json"
-	[[ $output == *"has no servers; topology cannot draw trainings and planes" ]]
+	[[ $output == *"the scenario has no servers; topology cannot draw trainings and planes" ]]
 	echo '{"servers":[{"name":"a"}],"links":[{"from":"b","to":"a"},{"from":"b","to":"b"}]}' >circle.json
 	run -1 innet-plot topology circle.json
 	[[ $output == *"the links form a loop"* ]]
@@ -437,10 +437,10 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	run -1 innet-plot age <(echo '{}') v.json
 	echo '{"schedule":7}' >bad.json
 	run -1 innet-plot age bad.json
-	[ "$output" = "innet-plot: bad.json: has no schedule; draw the output of innet-verify --json for an objective that fails" ]
+	[ "$output" = "innet-plot: bad.json: the verdict has no schedule; draw the output of innet-verify --json for an objective that fails" ]
 	echo '{"fails_up_to_ns":9,"schedule":[{"cluster":70000,"time_ns":1,"fate":"opened"}]}' >bad.json
 	run -1 innet-plot age bad.json
-	[ "$output" = "innet-plot: bad.json: schedule: contains no update" ]
+	[ "$output" = "innet-plot: bad.json: the schedule contains no update" ]
 }
 
 @test "bare packets have the same ages as in innet-aom" {

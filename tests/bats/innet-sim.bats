@@ -110,7 +110,7 @@ says() {
 	innet-aom -q --json -r out/ps.in.pcap --sent out/sw.in.pcap --end capture >aom
 	diff <(jq .mean_age_ns run.out) <(jq .mean_age_ns aom)
 	run -0 --separate-stderr innet-sim --duration 1h s.json
-	[[ $stderr == *'innet-sim: ages end with the run; with "ages_to": "cluster" the mean age of all clusters would be '*' % lower' ]]
+	[[ $stderr == *'innet-sim: ages are measured until the end of the run; with "ages_to": "cluster" the mean age of all clusters would be '*' % lower' ]]
 }
 
 @test "workers send updates at the same times as in innet-gen" {
@@ -309,7 +309,7 @@ says() {
 		.sweep = { "switches[*].slots": [ 1, 2 ], workers: [ .workers ] }' >s.json
 	refused() {
 		run -2 --separate-stderr innet-sim --set "$1=3" s.json
-		[ "$output$stderr" = "innet-sim: invalid path '$1': the sweep of '$2' also sets it" ]
+		[ "$output$stderr" = "innet-sim: invalid path '$1': the sweep of '$2' sets the same value" ]
 	}
 	refused 'switches[s2].slots' 'switches[*].slots'
 	refused 'workers[0].clusters' workers

@@ -149,7 +149,7 @@ goes_on() {
 	END
 	serve switch innet-switch -q -p iswitch -H 1 --async
 	python numpy
-	says "innet-worker: $py: its hello says that its gradients point down; leave out --maximize" \
+	says "innet-worker: $py: the hello of this command says that gradients point down; leave out --maximize" \
 		-p iswitch --async --maximize --worker 0 --switch "$switch" -- "$py" down.py
 }
 

@@ -278,7 +278,7 @@ r=$((10000 + 14640))
 	jq -n '[{ vector: "14640B", iterations: 2, rate: "8G", compute: "1ms" }] |
 		{ duration: "none", trainings: (. + .) }' >s.json
 	run -1 innet-sim -q -w out s.json
-	[[ $output == "innet-sim: -w: two trainings have a 'switch."*"' and would write the same files; give them names" ]]
+	[[ $output == "innet-sim: -w: two trainings have a node 'switch."*"' and would write the same files; give each training a name" ]]
 	[ ! -e out ]
 	jq '.trainings[0].name = "other"' s.json | innet-sim -q -w out - >f
 	[ -e out/other.switch.in.pcap ] && [ -e out/switch.switch.in.pcap ]
@@ -370,7 +370,7 @@ failing() {
 	ends '"mode": "async", "give_up": "5s"' '{ link: "worker", from: "10ms", to: "9s" }' \
 		'x.0: job 1: round 9 of segment 0 did not arrive in 5.0 s; members that have joined: 4, contributions needed: 4'
 	ends '"approach": "ring"' '{ switch: "switch", from: "10010us", to: "30ms" }' \
-		'x.0: waits for step 1 of iteration 10, which was lost; a ring does not retransmit'
+		'x.0: this worker waits for step 1 of iteration 10, which was lost; a ring does not retransmit'
 	failing '"give_up": "none"' '{ link: "worker", index: 0, from: "10ms", to: "200s" }'
 	jq -e '.iterations == 30 and .duration_ns > 200e9' f
 }

@@ -141,7 +141,7 @@ damaged() {
 	sed -i '1s/"by":"group"/"by":"nobody"/' parts/*.part
 	refused 1 "parts/1-of-2.part:1: 'by' is missing or not valid" --join parts
 	sed -i '1s/"by":"nobody"/"by":"training"/' parts/*.part
-	refused 1 "parts/1-of-2.part:1: 'by' does not fit the scenario" --join parts
+	refused 1 "parts/1-of-2.part:1: the rows that 'by' names cannot come from this scenario" --join parts
 	parts 2
 	tail -n 1 parts/1-of-2.part >>parts/2-of-2.part
 	refused 1 "parts/2-of-2.part: the file has more lines than expected" --join parts

@@ -431,8 +431,8 @@ run_training(struct apex_learner *a)
 	if (bad != &a->link && !publish_end(a) && bad == NULL)
 		bad = &a->link;
 	if (a->sampler.bad > 0)
-		warnx("%s: left out %" PRIu64 " experiences; the last one had "
-		    "%s",
+		warnx("%s: left out %" PRIu64 " invalid experiences; the last "
+		    "one had %s",
 		    a->link.call.name,
 		    a->sampler.bad, a->sampler.why_bad);
 	a->tally.update_ns = a->optimizer.ns;

@@ -245,7 +245,7 @@ warn_of_size(const struct sampler *sm, const struct shard *s,
 
 	if (size->capacity < asked)
 		warnx("%s: the server's limit of %" PRIu64 " bytes has room "
-		    "for %" PRIu64 " experiences, not %" PRIu64 "; the table "
+		    "for %" PRIu64 " of %" PRIu64 " experiences; the table "
 		    "keeps as many as fit",
 		    s->link.call.name, size->bytes, size->capacity, asked);
 }

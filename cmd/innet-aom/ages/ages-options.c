@@ -186,8 +186,8 @@ check_format(struct ages_options *options)
 		    "bare, whose fields are fixed");
 	if ((options->has_format || options->rules.table) &&
 	    (options->run.report != NULL || options->other.report != NULL))
-		errx(2, "--counters is only for innet's own packets, without "
-		    "--field or another --format");
+		errx(2, "--counters needs packets in innet's own format; leave "
+		    "out --field and --format");
 	if (!options->has_format)
 		return;
 	if (!format_check(&r, f))

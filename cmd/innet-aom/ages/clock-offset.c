@@ -216,9 +216,10 @@ clock_offset_estimate(const char *by, const char *other, bool quiet)
 	apart = found.later_ns - found.earlier_ns;
 	offset = found.earlier_ns + apart / 2;
 	if (!quiet)
-		warnx("%s: offset %+.9g s to %s, from a minimum round trip "
-		    "time of %.6g us (%" PRIu64 " packets there, %" PRIu64 " "
-		    "back); it is accurate to %.6g us", other,
+		warnx("%s: offset %+.9g s to %s, estimated from a minimum "
+		    "round trip time of %.6g us (%" PRIu64 " packets there, "
+		    "%" PRIu64 " back); the offset is accurate to %.6g us",
+		    other,
 		    (double)offset / 1e9, by,
 		    (double)apart / 2e3, found.there, found.back,
 		    (double)apart / 2e3);

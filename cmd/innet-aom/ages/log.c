@@ -149,10 +149,10 @@ log_summary(const struct ages_options *options, const struct run *r,
 	    line);
 	free(line);
 	if (more > 5 || more < -5)
-		warnx("ages end with %s; with --end %s the mean age of all "
-		    "clusters would be %.3g %% %s",
+		warnx("ages are measured until %s; with --end %s the mean age "
+		    "of all clusters would be %.3g %% %s",
 		    options->rules.end == END_CLUSTER ?
-		    "the packets of their cluster" : "the captures",
+		    "the last packet of their cluster" : "the end of the captures",
 		    options->rules.end == END_CLUSTER ? "capture" : "cluster",
 		    more < 0 ? -more : more, more < 0 ? "lower" : "higher");
 }
@@ -173,9 +173,9 @@ log_old_updates(const struct run *r, const char *name)
 	if (r->has_sent && r->in_sent.first_ns < first)
 		first = r->in_sent.first_ns;
 	warnx("%s: %" PRIu64 " of %" PRIu64 " packets carry updates that are "
-	    "older than the capture, by up to %.6g s; they may have been "
-	    "replayed with --no-stamp, or their times may count from another "
-	    "epoch", name, r->older,
+	    "older than the capture, by up to %.6g s; the packets may have "
+	    "been replayed with --no-stamp, or the times in the updates may "
+	    "count from another epoch", name, r->older,
 	    packets, (double)(first - r->oldest_ns) / 1e9);
 }
 
@@ -200,10 +200,10 @@ log_ambiguous(const struct run *r, const char *name)
 	}
 	aom_sums(in_order, n, &a);
 	aom_sums(freshest, n, &b);
-	warnx("%s: %" PRIu64 " deliveries match several updates with the same "
-	    "bytes and are matched in the order of sending; the mean age is "
-	    "between %" PRIu64 " and %" PRIu64 " ns", name, r->ambiguous,
-	    b.mean_ns, a.mean_ns);
+	warnx("%s: %" PRIu64 " deliveries fit several updates with the same "
+	    "bytes; these deliveries are matched in the order of sending, and "
+	    "the mean age is between %" PRIu64 " and %" PRIu64 " ns",
+	    name, r->ambiguous, b.mean_ns, a.mean_ns);
 	free(in_order);
 	free(freshest);
 }
@@ -219,7 +219,8 @@ log_warnings(const struct run *r, const struct run_files *files,
 	if (lost->known && lost->whole < 0)
 		warnx("%s: more updates arrived than were sent; if the capture "
 		    "has each packet at several hops or interfaces, select one "
-		    "of these with --filter, for example 'dst port 46638'",
+		    "hop or interface with --filter, for example 'dst port "
+		    "46638'",
 		    name);
 	log_old_updates(r, name);
 	log_ambiguous(r, name);

@@ -173,8 +173,8 @@ log_warnings(struct timing *t)
 	for (uint32_t i = 0; (j = job_at(t, i)) != NULL; i++)
 		if (j->asks_rounds && j->mode == JOB_MODE_UNKNOWN)
 			warnx("the capture does not show the start of job %d "
-			    "of %s, so it counts as synchronous; but its "
-			    "Probes ask for rounds, so it may need --async",
+			    "of %s, so the job counts as synchronous; but its "
+			    "Probes ask for rounds, so --async may be needed",
 			    (int)j->number,
 			    addr_print(&j->at, name));
 }

@@ -114,9 +114,9 @@ refuse_twins(const struct sim *s)
 	for (uint32_t i = 1; i < s->nodes && i < NODES_MAX; i++) {
 		for (uint32_t k = 0; k < i && s->trainings > 0; k++) {
 			if (strcmp(s->node[i].name, s->node[k].name) == 0)
-				errx(1, "-w: two trainings have a '%s' and "
-				    "would write the same files; give them "
-				    "names",
+				errx(1, "-w: two trainings have a node '%s' "
+				    "and would write the same files; give each "
+				    "training a name",
 				    s->node[i].name);
 		}
 	}

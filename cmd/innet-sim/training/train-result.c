@@ -89,12 +89,12 @@ has_ended(const struct sim *s, const struct training *t)
 	while (w->phase == TRAIN_DONE)
 		w++;
 	if (t->cf->approach == TRAINING_RING)
-		warnx("%s: waits for step %" PRIu32 " of iteration %" PRIu64
-		    ", which was lost; a ring does not retransmit",
+		warnx("%s: this worker waits for step %" PRIu32 " of iteration "
+		    "%" PRIu64 ", which was lost; a ring does not retransmit",
 		    w->node->name, w->ring.step + 1, w->iterations + 1);
 	else
-		warnx("%s: waits for the result of iteration %" PRIu64 ", but "
-		    "no more packets arrive", w->node->name,
+		warnx("%s: this worker waits for the result of iteration "
+		    "%" PRIu64 ", but no more packets arrive", w->node->name,
 		    w->iterations + 1);
 	return false;
 }

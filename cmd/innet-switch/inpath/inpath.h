@@ -300,8 +300,8 @@ inpath_print_ports(const struct inpath *ip, bool verbose)
 			continue;
 		how = netport_describe(&ip->port[k]);
 		if (printed == NULL || strcmp(printed, how) != 0)
-			warnx("back-end %s: %s; port %s and the following "
-			    "ports are attached by %s",
+			warnx("back-end %s: %s; port %s and the ports after it "
+			    "use %s",
 			    ip->kind->name, ip->kind->about, ip->port[k].name,
 			    how);
 		printed = how;
