@@ -22,7 +22,8 @@ struct remote {
 	bool redis;		/* plain Redis: experiences are in a list */
 	const char *password_file;
 	char *password;		/* the server's password, owned; NULL: none */
-	uint64_t index, actors;	/* actor: its index from 0; number of actors */
+	uint64_t index, actors;	/* actor: index of this actor, counted from 0;
+				 * number of actors */
 	/*
 	 * actor: number of experiences in each push; number of environment
 	 * steps between pulls

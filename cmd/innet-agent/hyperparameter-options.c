@@ -18,7 +18,8 @@ static const char *const draws[] = { "uniform", "per", NULL };
  */
 static const struct hyperparameter {
 	int ch;
-	const char *algos;	/* algorithms that use it; NULL: all */
+	const char *algos;	/* algorithms that use the hyperparameter; NULL:
+				 * all */
 	const char *name;	/* name in messages */
 	size_t at;		/* offset in struct hyperparameters */
 	enum { COUNT, REAL, WORD } type;

@@ -172,7 +172,10 @@ clip_gradient(struct learner *l)
 enum optimizer_status
 learner_apply_gradient(struct learner *l)
 {
-	/* check this here too, because a lesson may have many gradients */
+	/*
+	 * check for a signal after every gradient, because a lesson may have
+	 * many gradients
+	 */
 	if (*l->tally->stop != 0)
 		return OPTIMIZER_END;
 	clip_gradient(l);

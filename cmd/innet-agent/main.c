@@ -50,7 +50,8 @@ run_training(const struct conf *cf, struct learner *l, struct report *rep,
 	if (rc == OPTIMIZER_CONTINUE)
 		rc = learner_run(l, report_progress, rep);
 	l->tally->update_ns = optimizer->ns;
-	if (rc == OPTIMIZER_FAILED)	/* the error must be the last line */
+	if (rc == OPTIMIZER_FAILED)	/* the error must be the last line, so
+					 * print no summary */
 		rep->quiet = true;
 	report_end(rep);
 	if (cf->report != NULL && report_write(rep, cf->report, l) == -1)

@@ -77,7 +77,10 @@ policy_file_write(const char *path, const struct learner *l)
 	return -1;
 }
 
-/* Return the index of the member's value in `names`, or -1 if it is absent. */
+/*
+ * Return the index in `names` of the value of a member of the hello.  Return -1
+ * if the hello has no such member, or if `names` lacks the value.
+ */
 static int
 find_name(const cJSON *hello, const char *member, const char *const *names)
 {

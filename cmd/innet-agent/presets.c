@@ -5,7 +5,7 @@
  * without a row.  The values of a2c were found with three asynchronous workers
  * and with Adam at a learning rate of 0.005 on a server.  If all gradients are
  * clipped to a common norm, or averaged over fewer steps, the agent also
- * learns, but often forgets again.
+ * learns, but often forgets what it has learned.
  */
 #include "config.h"
 

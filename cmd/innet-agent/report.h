@@ -15,8 +15,8 @@ struct report {
 	FILE *json;			/* NULL: write no report */
 	bool quiet;
 	/*
-	 * Print more members of the report to fd, and return what dprintf()
-	 * would.  NULL: there are none.
+	 * Print more members of the report to fd, and return a result like that
+	 * of dprintf().  NULL: there are none.
 	 */
 	int (*more)(int fd, void *arg);
 	void *more_arg;

@@ -11,14 +11,15 @@ struct ctl_options {
 	uint64_t seg;			/* for fbcast and help */
 	struct control_join join;
 	int64_t expelled;		/* for leave: number of the worker to
-					 * remove; -1: leave ourselves */
+					 * remove; -1: the sender itself
+					 * leaves */
 	bool disbands;			/* for reset: remove all members too */
 	struct control_regroup regroup;	/* for regroup: worker and its new
 					 * cluster */
 	uint16_t regrouped;	/* for regroup: current cluster of the worker */
 	bool has_job;			/* --job was given */
 	bool json, prometheus;
-	bool verbose;			/* also print counters at zero */
+	bool verbose;			/* also print counters that are zero */
 	uint64_t count; /* for watch: number of blocks; 0: no limit */
 	uint64_t interval_ns;
 };

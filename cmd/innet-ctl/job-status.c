@@ -7,7 +7,8 @@
 
 #include "cmd/innet-ctl/values.h"
 
-enum { SILENT_MS = 1000 }; /* a busy member can be silent this long */
+enum { SILENT_MS = 1000 }; /* a member that is silent for this time may just be
+			    * busy */
 
 static double
 get_number(const cJSON *o, const char *key)

@@ -17,7 +17,8 @@ enum { NAME_BYTES = 128 };	/* size of a metric's name without prefix */
 /* A sample: its name, its owner and its value. */
 struct sample {
 	char name[NAME_BYTES];
-	const cJSON *of, *value;	/* of: stats of a switch or job */
+	const cJSON *of, *value;	/* `of` is the stats of a switch or
+					 * job */
 	size_t at;	/* index of the sample in the order of arrival */
 };
 

@@ -31,8 +31,8 @@ void show_members(FILE *, const cJSON *members);
 
 /*
  * Print the counters and gauges.  If `before` is not NULL, also print the
- * growth of each counter per second since `before`.  Counters at zero are left
- * out, unless `zeros` is set.
+ * growth of each counter per second since `before`.  Counters that are zero are
+ * left out, unless `zeros` is set.
  */
 void show_stats(FILE *, const cJSON *stats, const cJSON *before,
     double seconds, bool zeros);

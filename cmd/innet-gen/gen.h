@@ -47,7 +47,7 @@ struct conf {
 	double speeds;			/* spread of the workers' speeds */
 	enum arrivals_kind arrivals;
 	enum arrivals_rewards rewards;
-	bool iswitch, dlp;	/* selected program; if neither is set, Olaf */
+	bool iswitch, dlp;	/* selected program; Olaf if neither is set */
 	bool async;			/* iswitch: asynchronous jobs */
 	bool aligned, bare, quiet, verbose;
 	FILE *json;			/* stream of --json, or NULL */

@@ -243,7 +243,8 @@ put_frame(const struct writer *w, uint8_t *p, const struct writer_shape *s,
 	/* the address of frame_worker_addr() in one word */
 	src = htobe32((uint32_t)10 << 24 | u->cluster << 8 | (u->worker + 1));
 	memcpy(p, s->head, FRAME_V4_BYTES);
-	memcpy(p + 8, &src, sizeof(src)); /* the MAC address contains it, too */
+	memcpy(p + 8, &src, sizeof(src)); /* the MAC address contains the same
+					   * word */
 	memcpy(ip + 12, &src, sizeof(src));
 	check = (uint16_t)~inetsum_fold(s->ip_sum + src);
 	memcpy(ip + 10, &check, sizeof(check));

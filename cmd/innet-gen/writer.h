@@ -31,7 +31,8 @@ struct writer_shape {
 	uint8_t head[FRAME_V4_BYTES];
 	uint32_t floats, frame_bytes;
 	uint64_t ip_sum, udp_sum;	/* checksums of the constant parts */
-	unsigned __int128 port_time;	/* time to pass the port, in 2^-32 ns */
+	unsigned __int128 port_time;	/* time that the frame occupies the
+					 * port, in 2^-32 ns */
 };
 
 struct writer {

@@ -18,8 +18,9 @@ enum { IDS = 65536 };
 /* A cluster's update that waits in the queue. */
 struct waiting {
 	bool has;
-	uint64_t leaves_ns, made_ns;	/* time of its departure; creation time
-					 * of its newest update */
+	uint64_t leaves_ns, made_ns;	/* time when the waiting update departs;
+					 * creation time of the newest update
+					 * merged into it */
 };
 
 struct verified {

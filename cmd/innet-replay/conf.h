@@ -17,7 +17,8 @@ struct conf {
 				 * send the trace */
 	union addr to;
 	struct trace_want want;
-	double speed;			/* factor for the trace's pace */
+	double speed;			/* factor by which the replay is faster
+					 * than the trace */
 	uint64_t pps;			/* number of packets per second; 0: as
 					 * captured */
 	uint64_t loops, count;		/* if `count` is 0, there is no limit */

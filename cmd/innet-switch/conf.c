@@ -281,7 +281,7 @@ is_given(const struct plane_options *o, const char *name, const char *value)
 	return false;
 }
 
-/* Is `a` the address of no interface in particular? */
+/* Is `a` the unspecified address, 0.0.0.0 or :: ? */
 static bool
 is_any(const union addr *a)
 {

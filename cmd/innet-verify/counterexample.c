@@ -69,7 +69,7 @@ deliver_update(struct player *p)
 	port_pop(&p->port);
 }
 
-/* Give the cluster of x the statuses that reached it before x arrived. */
+/* Process the statuses that reached the cluster of x before x arrived. */
 static void
 receive_statuses(struct player *p, const struct planned_update *x)
 {

@@ -16,7 +16,8 @@
 #define PATIENCE_NS 5000000000u	/* longest time that a child may take to end */
 #define LINK_NS 1000000u	/* time to wait for room on a full link */
 #define NAP_NS 50000000u	/* longest wait */
-#define PLACED_BYTES 8192u	/* shorter messages are not placed */
+#define PLACED_BYTES 8192u	/* shorter messages are not received into a
+				 * place */
 
 void
 carrier_open(struct carrier *c, const struct worker_conf *cf, uint8_t tos,
@@ -194,7 +195,8 @@ receive_messages(struct carrier *c)
 	if (!placed)
 		return udpio_recv(&c->u);
 	n = udp_scatter_recv(&c->u, &c->place);
-	if (n == 0)	/* the group is empty; try the own socket */
+	if (n == 0)	/* the group has no messages; try the worker's own
+			 * socket */
 		return c->u.more ? udpio_recv(&c->u) : 0;
 	c->placed = udp_scatter_fits(&c->u.got[0], &c->place) &&
 	    c->callbacks->matches_place(c->ctx, &c->u.got[0]);

@@ -29,8 +29,8 @@ struct worker_model_range {
 };
 
 struct worker_model {
-	uint32_t elements, n;	/* number of elements in the vector; in each
-				 * packet except the last */
+	uint32_t elements, n;	/* number of elements in the vector; number in
+				 * each packet except the last */
 	uint32_t ranges, whole;	/* number of packets in a vector; number of
 				 * ranges that have arrived */
 	float *w;		/* owned */

@@ -56,7 +56,8 @@ enum olaf_worker_count {
 
 /* A vector to send.  Weights may be sent for some of its ranges only. */
 struct olaf_worker_out {
-	struct update head;		/* header of all its packets */
+	struct update head;		/* header of all packets of the
+					 * vector */
 	bool all; /* true: send all ranges; false: only those without a model */
 };
 

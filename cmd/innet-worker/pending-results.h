@@ -29,7 +29,7 @@ struct pending_result {
 
 struct pending_results {
 	struct pending_result r[PENDING_RESULTS_MAX];
-	uint32_t first, count, max;	/* max: set by the memory limit */
+	uint32_t first, count, max;	/* `max` is set by the memory limit */
 	uint32_t elements;
 	float *spare;			/* vector of the result taken last */
 };

@@ -126,8 +126,8 @@ stall_report_members(const struct sync_worker *l, char text[STALL_REPORT_BYTES])
 }
 
 /*
- * Is a report due on the wait that began at since_ns (0: no wait)?  The first
- * report is due first_ns after the beginning of the wait.
+ * Is a report due about the wait that began at since_ns (0: no wait)?  The
+ * first report is due first_ns after the beginning of the wait.
  */
 static bool
 is_due(struct stall_report *m, uint64_t since_ns, uint64_t first_ns,

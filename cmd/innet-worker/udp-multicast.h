@@ -99,8 +99,9 @@ udp_multicast_set_group(struct udpio *u, const union addr *group,
 /*
  * Record which of the two sockets have messages.  `n` is what ppoll() returned,
  * and `own` and `group` are the events of the two sockets.  The own socket must
- * come first in the list of ppoll(): what was sent before a message that is
- * found there is then found in the group, too.
+ * come first in the list of ppoll().  If a message is found in the own socket,
+ * all messages that were sent to the group before this message are then found
+ * as well.
  */
 static inline void
 udp_multicast_set_ready(struct udpio *u, int n, short own, short group)

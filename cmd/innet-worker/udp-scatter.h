@@ -115,8 +115,8 @@ udp_scatter_fits(const struct udpio_message *m, const struct udp_scatter *l)
 }
 
 /*
- * Does the message, which fits, fill the place?  Then nothing else is expected,
- * and the socket need not be asked for more.
+ * Does a message that fits into the place fill the whole place?  If so, no
+ * other datagram is expected, and the caller need not read the socket again.
  */
 static inline bool
 udp_scatter_fills(const struct udpio_message *m, const struct udp_scatter *l)

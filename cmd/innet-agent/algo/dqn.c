@@ -17,7 +17,8 @@
 
 struct dqn {
 	struct offp offp;
-	struct net net, target_net;	/* nets for l->w, for target weights */
+	struct net net, target_net;	/* networks for l->w and for the target
+					 * weights */
 	float *q;		/* values of all actions in one state */
 	size_t *best;		/* best next action for each row of a batch */
 	float *by_out;		/* gradient of each output, for each row */

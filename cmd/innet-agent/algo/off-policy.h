@@ -49,16 +49,19 @@ struct memory {
 /* The state at the beginning of the learner's `self`. */
 struct offp {
 	bool begun;		/* the environment and the window are open */
-	bool own;		/* the memory is `replay`, which we own */
+	bool own;		/* `memory` is the agent's own buffer
+				 * `replay` */
 	struct memory memory;
-	struct local_replay replay;	/* used, like `drawn`, if `own` */
+	struct local_replay replay;	/* `replay` and `drawn` are used if
+					 * `own` is true */
 	struct batch drawn;
 	struct nstep window;
 	struct env env;
 	double sum;		/* sum of the present episode's rewards */
 	float *now, *after;	/* observations before and after the step */
 	struct batch *batch;	/* the batch of this lesson */
-	float *target;		/* l->params weights; NULL: no lesson yet */
+	float *target;		/* l->params weights; NULL before the first
+				 * lesson */
 	uint64_t lessons;
 	/* Set by the algorithm's open(): */
 	void (*act)(struct learner *l, const float *obs,

@@ -16,7 +16,7 @@ struct pg {
 	struct ac ac;
 	struct roll roll;
 	size_t batch;			/* number of rows in a minibatch */
-	float *obs, *by_out, *by_value;	/* values for each minibatch row */
+	float *obs, *by_out, *by_value;	/* values for each row of a minibatch */
 	float by_log_std[ENV_DIMS_MAX];
 	size_t *order;			/* row numbers in shuffled order */
 };

@@ -2,8 +2,8 @@
  * ppo.c - proximal policy optimization (Schulman et al., 2017)
  *
  * The learner makes several passes over a rollout in shuffled minibatches and
- * computes a gradient for each minibatch.  An action no longer contributes to
- * the gradient once its probability has moved far enough.
+ * computes a gradient for each minibatch.  Once the probability of an action
+ * has moved far enough, the action no longer contributes to the gradient.
  */
 #include "config.h"
 

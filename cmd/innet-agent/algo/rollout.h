@@ -27,7 +27,8 @@ struct roll {
 	/* These have one element for each row: */
 	float *obs;		/* rows x kind->obs */
 	union env_action *action;
-	float *logp;		/* the action's log p when it was taken */
+	float *logp;		/* log p of the action at the time when it was
+				 * taken */
 	float *reward;		/* reward times hyper.scale */
 	float *value, *advantage, *ret;
 	bool *done;		/* the episode ended with this step */

@@ -23,9 +23,11 @@ enum { PAUSE_NS = 5000000, REWARDS = 64, REWARD_TEXT = 80 };
 
 struct actor {
 	const struct conf *cf;
-	struct link *link;	/* one per server; the first has parameters */
+	struct link *link;	/* one link per server; the first server has the
+				 * parameters */
 	struct names *names;	/* the names of the keys on each server */
-	size_t servers, to;	/* number of servers; target of the next push */
+	size_t servers, to;	/* number of servers; index of the server for
+				 * the next push */
 	bool plain;		/* the first server does not support GETV */
 	struct learner l;
 	struct tally tally;
@@ -35,14 +37,18 @@ struct actor {
 	size_t bytes;		/* number of bytes in an experience */
 	size_t stride;		/* number of bytes in a priority and an
 				 * experience */
-	uint8_t *blob;		/* experiences, each after its priority */
+	uint8_t *blob;		/* experiences, each preceded by its priority */
 	size_t frame;		/* number of bytes in a frame; 0: frames are not
 				 * used */
 	struct codec_film film;	/* the frames of the experiences */
-	/* Experiences by reference: each has two frame indices and the tail. */
+	/*
+	 * Experiences by reference: each consists of two frame indices and a
+	 * tail.
+	 */
 	uint8_t *ref_blob;
 	size_t ref_bytes;
-	char reward[REWARDS][REWARD_TEXT];	/* texts since the last push */
+	char reward[REWARDS][REWARD_TEXT];	/* lines about episodes that
+						 * ended since the last push */
 	size_t rewards;
 	struct params params;	/* work space for parameters */
 	uint64_t version;	/* version of the present parameters */
@@ -166,9 +172,9 @@ pull_from(struct actor *a)
 }
 
 /*
- * Pull the parameters.  After a reconnection, pull them even if their version
- * is not newer, because the server may have restarted.  Fail if they have not
- * changed for timeout_ns, because then the learner is gone.
+ * Pull the parameters.  After a reconnection, pull the parameters even if their
+ * version is not newer, because the server may have restarted.  Fail if the
+ * parameters have not changed for timeout_ns, because then the learner is gone.
  */
 static bool
 pull_now(struct actor *a)
@@ -218,7 +224,7 @@ refer_to_frames(struct actor *a, size_t i, const uint8_t *p)
 	uint8_t *to = a->ref_blob + i * a->ref_bytes;
 	const size_t refs = sizeof(a->film.ref[i]);
 
-	/* an observation was the `next` of a recent experience */
+	/* this observation can equal the `next` of a recent experience */
 	codec_film_add(&a->film, i, p, a->frame, 2 * a->cf->hyper.nstep + 2);
 	memcpy(to, a->film.ref[i], refs);
 	memcpy(to + refs, p + 2 * a->frame, a->ref_bytes - refs);
@@ -549,7 +555,8 @@ apex_actor_run(const struct conf *cf, const volatile sig_atomic_t *got)
 	if (!run_actor(a, &rep) && *got == 0) {
 		report_clear(&rep);
 		warnx("%s", a->failed->call.why);
-		rep.quiet = true;	/* the error must be the last line */
+		rep.quiet = true;	/* the error must be the last line, so
+					 * print no summary */
 		rc = 1;
 	}
 	a->tally.play_ns = (uint64_t)(1e9 * tally_seconds(&a->tally)) -

@@ -21,7 +21,8 @@
 
 enum { LOOK_NS = 50000000, ACTORS_MAX = 4096, LINE_BYTES = 128 };
 
-#define END_NS 5000000000	/* time limit for publishing the end */
+#define END_NS 5000000000	/* time limit for publishing the end of
+				 * training */
 #define REWARDS_MOST "65536"	/* maximum number of rewards read at once */
 
 struct apex_learner {
@@ -41,11 +42,13 @@ struct apex_learner {
 	struct latency set;
 	bool params_due;		/* new parameters must be published */
 	char waiting[256];	/* error reply if the server has no room */
-	uint64_t full_ns;	/* no room since this time; 0: there is room */
-	uint64_t tried_ns, warned_ns;	/* times of last attempt and warning */
+	uint64_t full_ns;	/* time at which the server ran out of room; 0:
+				 * the server has room */
+	uint64_t tried_ns, warned_ns;	/* times of the last attempt and of the
+					 * last warning */
 };
 
-/* A value to set on the server. */
+/* A key and the value to which it is set on the server. */
 struct value {
 	struct apex_learner *a;
 	const char *key;
@@ -153,7 +156,7 @@ clear_keys(struct link *k, void *arg)
 	if (!respcall_send(c, "DEL") ||
 	    !respcall_want(c, RESPREPLY_INT, &r, "DEL"))
 		return false;
-	/* an error means that there was no table */
+	/* an error reply means that the server has no such table */
 	return !drops || (respcall_next(c, &r, "PER.DROP") &&
 	    respcall_rest(c, "PER.DROP"));
 }
@@ -371,7 +374,10 @@ publish_end(struct apex_learner *a)
 	const struct value over = { a, a->names.end, "1", 1, false };
 	bool good;
 
-	/* do this even after a signal: actors must end with their learner */
+	/*
+	 * do this even after a signal, because actors must end when their
+	 * learner ends
+	 */
 	a->link.call.stop = NULL;
 	if (a->link.call.timeout_ns > END_NS)
 		a->link.call.timeout_ns = END_NS;
@@ -438,7 +444,8 @@ run_training(struct apex_learner *a)
 	a->tally.update_ns = a->optimizer.ns;
 	if (bad != NULL) {
 		warnx("%s", bad->call.why);
-		a->rep.quiet = true;	/* the error must be the last line */
+		a->rep.quiet = true;	/* the error must be the last line, so
+					 * print no summary */
 	}
 	report_end(&a->rep);
 	if (a->cf->report != NULL && report_write(&a->rep, a->cf->report,
@@ -464,7 +471,7 @@ resume_training(struct apex_learner *a)
 	if (cf->verbose)
 		warnx("%s: %" PRIu64 " steps, %" PRIu64 " gradients", cf->load,
 		    t->steps, t->gradients);
-	/* each gradient used one draw; do not repeat the same draws */
+	/* each gradient used one draw; do not repeat these draws */
 	a->sampler.draws = t->gradients;
 	a->sampler.rng = rng_seed(cf->seed + t->gradients);
 	return 0;

@@ -46,7 +46,8 @@ void
 realtime_begin(struct realtime *before)
 {
 	if (set_fifo(before) == -1)
-		before->policy = -1; /* permitted at the start, but no longer */
+		before->policy = -1; /* real-time priority is no longer
+				      * permitted */
 }
 
 void

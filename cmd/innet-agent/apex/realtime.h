@@ -1,10 +1,10 @@
 /*
  * realtime.h - real-time priority for exchanges with the memory
  *
- * If more agents compute than there are processors, an agent whose reply has
- * arrived must wait until the others have used their time slices.  With
- * --realtime, an exchange runs with the scheduling policy SCHED_FIFO
- * (sched(7)), which takes precedence over all threads that compute.
+ * If more agents than processors compute, an agent whose reply has arrived must
+ * wait until the others have used their time slices.  With --realtime, an
+ * exchange runs with the scheduling policy SCHED_FIFO (sched(7)), which takes
+ * precedence over all threads that compute.
  */
 #ifndef INNET_AGENT_APEX_REALTIME_H
 #define INNET_AGENT_APEX_REALTIME_H

@@ -11,19 +11,21 @@ struct link {
 	struct respcall call;
 	const struct remote *remote;	/* servers, password; borrowed */
 	size_t server;		/* index of the server */
-	bool alone; /* not in a cluster: no server can replace it */
+	bool alone; /* the server is not in a cluster, so no other server can
+		     * replace it */
 	char moved[128];	/* address in the last MOVED reply */
 	char asked[128];	/* address in the last ASK reply */
 	const char *home;	/* the server that sent the last ASK */
 	uint64_t opened;	/* number of connections made */
 	uint64_t again;		/* number of reconnections */
-	bool begun;		/* a first connection was tried */
+	bool begun;		/* the first connection was attempted */
 };
 
 /*
  * Set up k for the server with the index `server` in cf.  Call this before the
- * first link_do().  Replies are expected to have up to `bytes` bytes.  They may
- * be LINK_MORE_BYTES longer, to allow for rewards and malformed experiences.
+ * first link_do().  Replies are expected to have up to `bytes` bytes.  A reply
+ * may be LINK_MORE_BYTES longer, to allow for rewards and malformed
+ * experiences.
  */
 #define LINK_MORE_BYTES ((uint64_t)64 << 20)
 void link_to(struct link *k, const struct conf *cf, size_t server,

@@ -51,7 +51,8 @@ struct respreply_in {
 	unsigned tail;		/* number of missing bytes of the line end after
 				 * the body */
 	uint64_t due;		/* number of missing elements of this reply */
-	uint64_t bytes;		/* bytes of this reply: received, announced */
+	uint64_t bytes;		/* number of bytes of this reply that have
+				 * arrived; number announced so far */
 	uint64_t most;		/* maximum size of a reply, or UINT64_MAX */
 };
 

@@ -24,7 +24,7 @@
 /* How a learner exchanges batches with the memory. */
 enum sampler_mode {
 	SAMPLER_BLOCKING,  /* the learner waits for each exchange */
-	SAMPLER_PIPELINED, /* request a batch, read it a lesson later */
+	SAMPLER_PIPELINED, /* request a batch, and read it one lesson later */
 	SAMPLER_THREADED   /* a thread makes the exchanges */
 };
 
@@ -32,8 +32,9 @@ enum sampler_mode {
 enum sampler_state {
 	SAMPLER_EMPTY,		/* nothing has been drawn yet */
 	SAMPLER_READY,		/* drawn, but not used by the learner yet */
-	SAMPLER_TAKEN,		/* the learner learns from it */
-	SAMPLER_PRIORITIZED	/* used; the new priorities are set */
+	SAMPLER_TAKEN,		/* the learner learns from this batch */
+	SAMPLER_PRIORITIZED	/* the learner has used the batch and set the
+				 * new priorities */
 };
 
 enum sampler_result {
@@ -49,9 +50,12 @@ struct shard {
 	struct link link;
 	struct names names;
 	double weight;		/* sum of priorities in the last reply */
-	bool exists, warm;	/* table exists; has its share of warmup */
-	uint64_t capacity;	/* capacity we set or accepted; 0: none */
-	uint64_t connection;	/* link.opened when requests were sent */
+	bool exists, warm;	/* the table exists; the table has its share of
+				 * the warmup */
+	uint64_t capacity;	/* capacity that this learner set or accepted;
+				 * 0: none */
+	uint64_t connection;	/* value of link.opened when the requests were
+				 * sent */
 	size_t requests;	/* number of requests without a reply yet */
 	bool sends_priorities[2];	/* these requests contain priorities */
 	bool owes_priorities;	/* this shard's share of the priorities is not

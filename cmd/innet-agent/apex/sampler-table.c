@@ -71,7 +71,7 @@ read_server_limit(struct respcall *c, uint64_t *bytes)
 
 /*
  * Estimate the number of bytes that the server needs for an experience and its
- * slot.  The estimate is rather too high than too low.
+ * slot.  The estimate tends to be too high rather than too low.
  */
 static uint64_t
 experience_cost(const struct sampler *sm)
@@ -91,7 +91,7 @@ struct table_size {
 /*
  * Choose the capacity of the table of s.  This is the requested capacity or, if
  * that is too large, the largest capacity that leaves a tenth of the server's
- * memory and the room for parameters free.
+ * memory free, and also leaves room for the parameters.
  */
 static bool
 choose_size(struct sampler *sm, struct shard *s, struct table_size *to)
@@ -236,7 +236,7 @@ check_table(struct sampler *sm, struct shard *s)
 	return read_info_texts(c, is) && compare_table(sm, s, is);
 }
 
-/* Warn if the server has room for fewer experiences than were asked for. */
+/* Warn if the server has room for fewer experiences than requested. */
 static void
 warn_of_size(const struct sampler *sm, const struct shard *s,
     const struct table_size *size)
@@ -470,7 +470,7 @@ append_priorities(struct sampler *sm, struct shard *s)
 
 /*
  * Request the share of s in round r.  If the share is empty, request the weight
- * of s instead, because it may have changed.
+ * of s instead, because the weight may have changed.
  */
 static bool
 request_share(struct sampler *sm, struct shard *s, const struct round *r)
@@ -531,7 +531,10 @@ sampler_table_request(struct sampler *sm, const struct batch *b)
 		struct shard *s = &sm->shard[k];
 
 		s->owes_priorities |= b != NULL;
-		/* otherwise receive_share() must first send an older request */
+		/*
+		 * if neither is true, receive_share() first sends an older
+		 * request
+		 */
 		if ((has_request(s) || sm->rounds == 1) &&
 		    s->link.call.fd != -1)
 			request_share(sm, s, r);
@@ -683,7 +686,8 @@ next_reply(struct shard *s, struct respreply *r)
 
 	s->sends_priorities[0] = s->sends_priorities[1];
 	s->requests--;
-	s->owes_priorities |= sent;	/* until the reply is read */
+	s->owes_priorities |= sent;	/* this is reset when the reply to
+					 * PER.UPDATE has been read */
 	/* if PER.UPDATE is redirected, so is the draw after it */
 	if (sent && (!respcall_next(c, r, "PER.UPDATE") ||
 	    (r->kind == RESPREPLY_ERROR && link_is_redirect(r->text)) ||

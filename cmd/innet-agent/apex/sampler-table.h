@@ -13,8 +13,8 @@
 
 /*
  * Check that each existing table draws as the learner needs, and has the
- * capacity and alpha that options gave.  On failure, set sm->lost and return
- * false.
+ * capacity and alpha that the options specify.  On failure, set sm->lost and
+ * return false.
  */
 bool sampler_table_check(struct sampler *sm);
 

@@ -21,7 +21,7 @@ enum {
 					 * buffer */
 };
 
-/* Set in the thread when the thread must end. */
+/* A signal handler sets this in the thread to make the thread end. */
 static _Thread_local volatile sig_atomic_t woken;
 
 static bool

@@ -38,7 +38,8 @@ static const unsigned
 struct breakout {
 	struct mt mt;
 	unsigned last_action;	/* last action taken; kept across episodes */
-	int x, y;		/* position of the ball; top left: 0, 0 */
+	int x, y;		/* position of the ball; the top left field is
+				 * 0, 0 */
 	int last_x, last_y;	/* position of the ball one step ago */
 	unsigned way;		/* direction: an index into fly */
 	int paddle;		/* column of the paddle */

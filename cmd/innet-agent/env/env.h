@@ -36,9 +36,9 @@ struct env_kind {
 	size_t state_bytes;	/* size of the state that functions share */
 	uint32_t limit;		/* maximum number of steps in an episode; 0: no
 				 * limit */
-	double solved;		/* mean reward of 100 episodes from which the
-				   environment is solved; INFINITY: there is no
-				   agreed value */
+	double solved;		/* the environment is solved if the mean reward
+				 * of 100 episodes is at least this; INFINITY:
+				 * there is no agreed value */
 
 	/*
 	 * Initialise *state, whose bytes are 0, with the given seed.  NULL: the

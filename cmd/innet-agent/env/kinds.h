@@ -14,7 +14,10 @@ const char *const *env_names(void);
 extern const struct env_kind env_acrobot, env_breakout, env_cartpole,
     env_mountaincar, env_mountaincar_continuous, env_pendulum;
 extern const struct env_kind env_lunarlander, env_lunarlander_continuous;
-/* These are defined only if configure was asked to use Box2D and found it. */
+/*
+ * The next kinds are defined only if configure was asked to use Box2D and found
+ * it.
+ */
 extern const struct env_kind env_lunarlander_box2d,
     env_lunarlander_continuous_box2d;
 

@@ -1,8 +1,8 @@
 /*
  * lander-box2d - the lander as bodies of Box2D 2.4
  *
- * Only in what configure --with-box2d builds; the one file in C++, for Box2D
- * speaks no other language.
+ * This file is compiled only after configure --with-box2d.  It is the only file
+ * in C++, because Box2D has no interface for C.
  */
 #include <box2d/box2d.h>
 

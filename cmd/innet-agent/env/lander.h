@@ -23,7 +23,8 @@ enum {
 #define LANDER_H (400 / LANDER_SCALE)
 
 struct lander_pose {
-	double x, y, vx, vy;	/* hull: origin, m; velocity of centre, m/s */
+	double x, y, vx, vy;	/* hull: position of its origin in m; velocity
+				 * of its centre in m/s */
 	double angle, spin;
 	bool leg[LANDER_LEGS];	/* the leg touches the ground */
 	bool crashed;		/* the hull has touched the ground */
@@ -52,7 +53,8 @@ struct lander_physics {
 
 	void (*step)(void *world);		/* 1 / LANDER_FPS seconds */
 	struct lander_pose (*pose)(const void *world);
-	size_t bytes;		/* size of a world; 0: it contains pointers */
+	size_t bytes;		/* size of a world in bytes; 0: a world contains
+				 * pointers */
 };
 
 extern const struct lander_physics lander_planar, lander_box2d;

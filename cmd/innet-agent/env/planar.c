@@ -15,14 +15,19 @@ enum {
 };
 
 static const double
-	margin = 0.02,			/* m, bodies touch below this gap */
-	slop = 0.005,			/* m, overlap that is allowed */
+	margin = 0.02,			/* m; bodies touch if the gap between
+					 * them is smaller */
+	slop = 0.005,			/* overlap that is allowed, in m */
 	slop_angle = 2 * 3.141592653589793 / 180,
-	move_most = 0.2,		/* m, maximum overlap removed at once */
+	move_most = 0.2,		/* maximum overlap that is removed at
+					 * once, in m */
 	turn_most = 8 * 3.141592653589793 / 180,
-	undo = 0.2,			/* share of overlap removed at once */
-	settled = 1e-7,			/* N s, end when changes are smaller */
-	still_v = 0.01,			/* m/s, slower bodies are at rest */
+	undo = 0.2,			/* share of an overlap that is removed
+					 * at once */
+	settled = 1e-7,			/* N s; iterations end when all changes
+					 * are smaller */
+	still_v = 0.01,			/* m/s; slower bodies count as being at
+					 * rest */
 	still_spin = 2 * 3.141592653589793 / 180,
 	sleep_s = 0.5;
 
@@ -33,7 +38,10 @@ struct contact {
 	bool peak;			/* a ground peak touches a side */
 	unsigned part;			/* index of the corner or the side */
 	unsigned post;			/* left post of the segment, or peak */
-	/* Unit normal, away from the ground; contact's offset from centre. */
+	/*
+	 * Unit normal, pointing away from the ground; offset of the contact
+	 * from the centre of the body.
+	 */
 	struct xy normal, arm;
 	double gap;			/* m, distance minus the margin */
 	double mass_normal, mass_across, friction;
@@ -50,9 +58,12 @@ struct hinge {
 	double kxx, kxy, kyy, det;	/* response of the ends to an impulse */
 	struct xy lever;		/* the ends' response to a unit twist */
 	struct xy hold;			/* impulse that offsets a unit twist */
-	double axial;			/* inertia of a twist of held ends */
-	double low, high;		/* rad/s, reach a stop in one step */
-	double motor_most;		/* N m s, maximum in one step */
+	double axial;			/* inertia of a twist while the ends are
+					 * held together */
+	double low, high;		/* speed that reaches a stop in one
+					 * step, in rad/s */
+	double motor_most;		/* maximum twist of the motor in one
+					 * step, in N m s */
 };
 
 static struct xy

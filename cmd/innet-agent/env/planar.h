@@ -37,7 +37,8 @@ struct planar_body {
 	struct xy origin;
 	struct xy corner[PLANAR_CORNERS];	/* listed counter-clockwise */
 	unsigned corners;
-	double reach;			/* m, from centre to farthest corner */
+	double reach;			/* distance from the centre to the
+					 * farthest corner, in m */
 	/* friction coefficient of the body alone, without that of the ground */
 	double friction;
 	/*
@@ -46,7 +47,8 @@ struct planar_body {
 	 */
 	bool fragile;
 	bool touches;			/* touched the ground last step */
-	double still_s;			/* s since it last moved noticeably */
+	double still_s;			/* time since the body last moved
+					 * noticeably, in s */
 };
 
 /*
@@ -55,8 +57,10 @@ struct planar_body {
  */
 struct planar_pin {
 	unsigned a, b;
-	struct xy on_a, on_b;		/* m, hinge's offset from each centre */
-	double rest;			/* angle of b to a that counts as 0 */
+	struct xy on_a, on_b;		/* offset of the hinge from each centre,
+					 * in m */
+	double rest;			/* angle between a and b that counts as
+					 * 0 */
 	double low, high;		/* angles of the stops, rad */
 	double speed, torque;		/* motor: rad/s, maximum in N m */
 

@@ -26,7 +26,7 @@
 #include "cmd/innet-agent/net/kern.h"
 
 #ifdef GEMM_LANES
-/* Compute a product as kern.h describes it. */
+/* Compute a product of matrices as described in kern.h. */
 GEMM_TARGET static void gemm(size_t m, size_t n, size_t k, struct kern_mat a,
     struct kern_mat b, const float *from, size_t ldf, float *c, size_t ldc);
 

@@ -39,7 +39,7 @@ struct optimizer {
 	size_t params;
 	float *m, *v;		/* Adam's means, `params` floats each; owned */
 	uint64_t steps;
-	uint64_t ns;		/* time spent in these steps */
+	uint64_t ns;		/* time spent in the steps of this optimizer */
 };
 
 /*

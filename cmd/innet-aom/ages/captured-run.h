@@ -56,17 +56,19 @@ struct run {
 	uint64_t first_ns, from_ns, until_ns, end_ns;
 	bool begun;		/* first_ns, from_ns and until_ns are set */
 	bool has_sent, has_report;
-	struct source in, in_sent;	/* closed, but their counters stay */
+	struct source in, in_sent;	/* the sources are closed, but their
+					 * counters stay valid */
 	uint64_t unmatched;	/* number of deliveries not found among sent
 				 * updates */
 	uint64_t ambiguous;	/* number of deliveries that match several sent
 				 * updates */
-	double other_end; /* mean age if ages ended by the other rule, divided
-			     by the mean age */
+	double other_end; /* mean age with the other value of --end, divided by
+			   * the mean age */
 	uint64_t rows;		/* number of rows read from a table of times */
 	/* Number of updates made more than a second before the captures. */
 	uint64_t older;
-	uint64_t oldest_ns;	/* time of the oldest of those updates */
+	uint64_t oldest_ns;	/* time of the oldest update that was made more
+				 * than a second before the captures */
 	int rc;			/* 1 if a capture was damaged */
 };
 

@@ -17,9 +17,11 @@ enum { LOOK_BYTES = 64 };	/* number of bytes that identify a packet */
 /* A packet, identified by a hash of the bytes that do not change on its way. */
 struct sight {
 	uint64_t stamp_ns;
-	uint32_t pair;		/* number of its pair of addresses */
+	uint32_t pair;		/* number of the pair of addresses of the
+				 * packet */
 	bool back;		/* from the greater address to the smaller */
-	bool doubtful;		/* there is more than one such packet */
+	bool doubtful;		/* the capture has several packets with this
+				 * hash */
 };
 
 /* The range of stamp differences for one pair and direction. */
@@ -29,10 +31,11 @@ struct spread {
 };
 
 struct sights {
-	struct hashmap index;	/* hash of a packet -> its sight */
+	struct hashmap index;	/* maps the hash of a packet to its sight */
 	struct sight *sight;
 	size_t n, room;
-	struct hashmap pairs;	/* hash of a pair -> its number */
+	struct hashmap pairs;	/* maps the hash of a pair to the number of the
+				 * pair */
 	uint32_t pair_count;
 };
 

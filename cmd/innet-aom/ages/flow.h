@@ -22,9 +22,11 @@ struct flow {
 	struct aom age;
 	struct aom *freshest;	/* age if each ambiguous delivery is the newest
 				   candidate; owned */
-	uint64_t last_ns;	/* time of its last packet, sent or received */
+	uint64_t last_ns;	/* time of the last packet of the flow, sent or
+				 * received */
 	double reward;		/* sum of the rewards of received packets */
-	uint32_t latest; /* index + 1 of its newest sent item; 0: none */
+	uint32_t latest; /* index + 1 of the newest sent item of the flow; 0:
+			  * none */
 };
 
 static inline unsigned

@@ -63,7 +63,10 @@ put_streams(FILE *f, const struct source *s)
 		    "too many streams", many);
 }
 
-/* Print how many frames were split, or were used although they were cut. */
+/*
+ * Print how many frames were split, or were used although the capture had cut
+ * them.
+ */
 static void
 put_odd(FILE *f, const struct run *r)
 {

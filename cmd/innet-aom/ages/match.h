@@ -19,12 +19,14 @@ struct match_item {
 	uint64_t hash, sent_ns;
 	uint64_t group;		/* the sender, for match_newest() */
 	uint32_t flow;		/* the sender's flow */
-	uint32_t taken; /* in the first of equal items: number matched */
+	uint32_t taken; /* in the first of several equal items: number of these
+			 * items that were matched */
 };
 
 struct match {
 	struct match_item *item;	/* sorted by hash, then by time */
-	uint32_t *by_group;	/* item indices by group and time; or NULL */
+	uint32_t *by_group;	/* item indices, sorted by group and time, or
+				 * NULL */
 	size_t n, room;
 };
 

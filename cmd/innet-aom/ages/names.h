@@ -16,8 +16,10 @@
 #include "cmd/innet-aom/format/format.h"
 
 struct names {
-	struct hashmap index;	/* hash of a name -> its number */
-	struct format_name *name;	/* index: number or, if ranked, place */
+	struct hashmap index;	/* maps the hash of a name to the number of the
+				 * name */
+	struct format_name *name;	/* indexed by the number of a name or,
+					 * after names_rank(), by its place */
 	uint32_t *place;	/* place of each number, from names_rank() */
 	size_t n, room;
 };

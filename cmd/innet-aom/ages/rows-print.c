@@ -145,7 +145,10 @@ rows_print_table(FILE *f, const struct rows *rows)
 	fprintf(f, "Jain's index of the mean ages: %s\n", s);
 }
 
-/* Print a number as it is, and other texts in quotes; no text needs escapes. */
+/*
+ * Print a text without quotes if it is a number, and in quotes otherwise.  No
+ * text contains characters that need escapes.
+ */
 static void
 put_json_text(FILE *f, const struct names *names, uint32_t n)
 {
@@ -398,8 +401,8 @@ rows_compare_csv(FILE *f, const struct rows *a, const struct rows *b)
 }
 
 /*
- * Write the name of a series: cluster or cluster.worker, followed by /following
- * if `following` is not 0.
+ * Write the name of a series: the cluster or "cluster.worker".  If packets of
+ * the same vector follow this packet, add "/" and their number.
  */
 static void
 put_series_name(char *s, const struct run *r, const struct flow *f)

@@ -243,7 +243,10 @@ source_next(struct source *s)
 	return &best->next;
 }
 
-/* Read a single capture of innet's own packets at its own time stamps. */
+/*
+ * Read a single capture of innet's own packets, without correcting its time
+ * stamps.
+ */
 static void
 read_plain_capture(struct source *s, source_update_fn *take, void *arg)
 {

@@ -186,7 +186,8 @@ parse_cell(struct reading *r, const char *text)
 	struct times_row *row = &r->row;
 
 	if (at >= r->columns)
-		return;			/* reported at the end of the line */
+		return;			/* the error is reported at the end of
+					 * the line */
 	switch (r->column[at]) {
 	case CLUSTER: row->cluster = parse_name(r, r->clusters, text); break;
 	case WORKER: row->worker = parse_name(r, r->workers, text); break;

@@ -60,7 +60,8 @@ enum {
 
 /* A name: a number, an address, a flow, or a word. */
 struct format_name {
-	uint8_t kind;	/* 0 number, 4 or 6 address, 40 or 60 flow, 99 word */
+	uint8_t kind;	/* 0 for a number, 4 or 6 for an address, 40 or 60 for a
+			 * flow, 99 for a word */
 	uint8_t b[36];		/* big-endian; unused bytes are 0 */
 };
 
@@ -78,7 +79,8 @@ struct format_field {
 	uint32_t at;
 	uint64_t value;		/* value for FORMAT_VALUE; added to a length */
 	uint64_t unit_ns;	/* unit of a time */
-	uint64_t epoch_ns;	/* time 0 in ns since 1970 */
+	uint64_t epoch_ns;	/* time for which the field is 0, in ns since
+				 * 1970 */
 	bool ntp;		/* times count from 1900, as in NTP */
 	struct format_entry *entry;	/* sorted by text; owned */
 	size_t entries;
@@ -122,7 +124,8 @@ struct format_found {
 	struct format_name cluster, worker;
 	uint64_t sequence, merged, generated_ns;
 	double reward;
-	uint64_t hash;		/* finds the update among sent packets */
+	uint64_t hash;		/* hash by which the update is found among the
+				 * sent packets */
 };
 
 /* Return whether the format has a field with the given role. */
@@ -284,7 +287,7 @@ format_name_text(const char *text, struct format_name *n)
 }
 
 /*
- * Set *n to the name that a header gives.  Return false if the packet has no
+ * Set *n to the name that a header contains.  Return false if the packet has no
  * such header.
  */
 static inline bool

@@ -49,7 +49,8 @@ struct tcp_stream {
 	uint32_t next;		/* next expected sequence number */
 	bool begun, broken;
 	bool seeks;		/* skip to the next delimiter */
-	struct tcp_run *wait;	/* TCP_WAIT_SEGMENTS runs, rising seq; owned */
+	struct tcp_run *wait;	/* TCP_WAIT_SEGMENTS runs, sorted by seq;
+				 * owned */
 	unsigned waits;
 	size_t wait_bytes;
 	/* The following members describe the message that is being read: */
@@ -65,7 +66,8 @@ struct tcp_stream {
 
 struct tcp {
 	const struct format *format;	/* borrowed */
-	struct hashmap index;		/* hash of a flow -> its stream */
+	struct hashmap index;		/* maps the hash of a flow to its
+					 * stream */
 	struct tcp_stream **stream;	/* owned */
 	size_t streams;
 	struct tcp_stream *now;		/* stream of the present run */

@@ -166,7 +166,10 @@ receive_gradient(struct sessions *s, struct session *x,
 	}
 }
 
-/* Handle a packet in state LEARNING to a worker: an aggregate, or an echo. */
+/*
+ * Handle a packet in state LEARNING that is sent to a worker: an aggregate, or
+ * an echo.
+ */
 static void
 receive_aggregate(struct sessions *s, struct session *x,
     struct session_worker *w, const struct dlp *d, struct job_segment *g)

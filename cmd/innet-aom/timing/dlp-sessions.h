@@ -30,7 +30,8 @@ struct session_worker {
 	uint32_t session, member;
 	bool sent;		/* the worker has sent a gradient */
 	uint32_t step;		/* step of the worker's newest gradient */
-	bool out;		/* sent after the step was answered */
+	bool out;		/* the gradient was sent after the step was
+				 * answered */
 	bool zero;		/* the gradient is all zeros */
 	bool refused;		/* the aggregator was at another step */
 	unsigned file;		/* capture that showed the gradient first */

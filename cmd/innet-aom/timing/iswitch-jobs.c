@@ -155,7 +155,7 @@ get_member(struct jobs *s, const struct jobs_end *sw, struct jobs_end *m,
 	if (j == NULL)
 		return NULL;
 	if (m->job == (uint32_t)(j - s->job) + 1)
-		return *j;		/* the job now has its number */
+		return *j;		/* the number of the job is now known */
 	id = job_add_member(*j, &m->at);
 	if (id < 0)
 		return NULL;

@@ -27,7 +27,8 @@ enum jobs_role { JOBS_UNKNOWN, JOBS_SWITCH, JOBS_MEMBER };
 struct jobs_end {
 	union addr at;
 	enum jobs_role role;
-	uint32_t peer;		/* index + 1 of its only peer so far, or 0 */
+	uint32_t peer;		/* index + 1 of the only peer of this end so
+				 * far, or 0 */
 	/*
 	 * `job` is 1 + the index of the job of a member or a group, or 0 if the
 	 * job is not known yet.  Only a member has the index `member`.

@@ -60,7 +60,10 @@ add_phases(struct job *j, struct job_member *m, const struct job_part *p,
 struct iteration_sums {
 	/* Times of the first segment sent and of the last result. */
 	uint64_t first_ns, last_ns;
-	/* Times when the slowest and the second slowest member had sent. */
+	/*
+	 * Times at which the slowest and the second slowest member had sent
+	 * their vectors.
+	 */
 	uint64_t slowest_ns, second_ns;
 	int32_t slowest;
 	bool begun, sent, results;	/* true for all members */
@@ -98,8 +101,8 @@ add_part(const struct job *j, uint32_t m, const struct job_part *p,
 }
 
 /*
- * Clear the parts of an iteration, and record which members had its result, and
- * when they had it.
+ * Clear the parts of an iteration.  Record which members got its result, and
+ * when they got it.
  */
 static void
 clear_parts(struct job *j, struct job_context *context,

@@ -27,7 +27,8 @@
 
 enum {
 	JOB_MEMBERS_MAX = 4096,
-	JOB_BEHIND = 64		/* iterations further behind: a restart */
+	JOB_BEHIND = 64		/* a segment that is more iterations behind
+				 * shows a restart */
 };
 
 enum job_mode { JOB_MODE_UNKNOWN, JOB_SYNC, JOB_ASYNC };
@@ -88,10 +89,11 @@ struct job_member {
 /* A closed iteration. */
 struct job_closed {
 	int64_t iteration;
-	uint64_t start_ns;	/* time of its first packet */
+	uint64_t start_ns;	/* time of the first packet of the iteration */
 	bool whole;		/* iteration_ns is known */
 	uint64_t iteration_ns;
-	bool repaired;		/* lost segments were repaired in repair_ns */
+	bool repaired;		/* lost segments were repaired, which took
+				 * repair_ns */
 	uint64_t repair_ns;
 	struct stats_sum time;	/* asynchronous: iteration_ns of members */
 	uint32_t members;	/* number of members with a part in the
@@ -149,7 +151,8 @@ struct job {
 /* The state that all jobs share; report may be NULL. */
 struct job_context {
 	struct bitmap_budget budget;
-	uint64_t iterations_mask;	/* bits of the number in a packet */
+	uint64_t iterations_mask;	/* the bits of an iteration number that
+					 * a packet contains */
 	uint64_t no_room;	/* number of segments beyond the budget */
 	void (*report)(void *arg, const struct job *j,
 	    const struct job_closed *c);
@@ -160,7 +163,8 @@ struct job_context {
 struct job_segment {
 	int64_t iteration;
 	uint32_t index;
-	uint16_t vectors;	/* number of vectors in its sum */
+	uint16_t vectors;	/* number of vectors in the sum of the
+				 * segment */
 	uint64_t stamp_ns;
 	unsigned file;
 	bool down;		/* the segment belongs to a result */
@@ -178,7 +182,10 @@ int32_t job_add_member(struct job *j, const union addr *at);
 /* Add the time of a complete iteration. */
 void job_add_time(struct job *j, uint64_t ns);
 
-/* Add `by`, or 1 in iteration t, to a count of member m (-1: unknown). */
+/*
+ * job_count() adds `by` to a count of the job and of member m (-1: unknown).
+ * job_count_at() adds 1, also to the count of iteration t.
+ */
 void job_count(struct job *j, int32_t m, enum job_count what, uint64_t by);
 void job_count_at(struct job *j, int32_t m, int64_t t, enum job_count what);
 
@@ -189,7 +196,10 @@ void job_count_at(struct job *j, int32_t m, int64_t t, enum job_count what);
  */
 void job_mark_loss(struct job *j, int64_t t, uint64_t now_ns, bool sure);
 
-/* Return whether member m has sent in iteration t, which is still open. */
+/*
+ * Return whether member m has sent a segment of iteration t, which is still
+ * open.
+ */
 static inline bool job_has_sent(const struct job *j, uint32_t m, int64_t t);
 
 /* Return the number of vectors missing from a result of `vectors` vectors. */

@@ -32,7 +32,7 @@ enum { ROUNDS_KEPT = 16 };
 struct rounds_part {
 	bool open;
 	int64_t number;
-	uint32_t vectors;	/* number of vectors in its sum */
+	uint32_t vectors;	/* number of vectors in the sum of the round */
 	struct job_side side;
 };
 
@@ -40,7 +40,8 @@ struct rounds {
 	bool begun;		/* push is set */
 	struct rounds_part push;	/* the newest push */
 	bool has_shown;
-	int64_t shown;		/* complete rounds when `push` began */
+	int64_t shown;		/* number of complete rounds when `push`
+				 * began */
 	bool has_base;		/* with a parameter server: base is set */
 	uint64_t base;		/* number of vectors that the server had applied
 				 * when it answered the member's last push */

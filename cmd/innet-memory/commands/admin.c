@@ -278,7 +278,10 @@ run_config_get(struct client *c, const struct resp_args *a)
 	}
 }
 
-/* Units of Redis: 100mb means MiB, and 100m means MB.  Case does not matter. */
+/*
+ * The units of Redis: 100mb means 100 MiB, and 100m means 100 MB.  Case does
+ * not matter.
+ */
 static const struct num_unit memory_units[] = {
 	{ "", 1 }, { "b", 1 }, { "k", 1000 }, { "kb", 1024 },
 	{ "m", 1000000 }, { "mb", 1048576 }, { "g", 1000000000 },

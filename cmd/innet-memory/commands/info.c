@@ -135,7 +135,8 @@ info_latencystats(struct server *srv, FILE *f)
 static const struct section {
 	const char *name;
 	void (*show)(struct server *srv, FILE *f);
-	bool more;	/* shown only by INFO all, or if INFO names it */
+	bool more;	/* the section is shown only by INFO all, or if INFO
+			 * names the section */
 } sections[] = {
 	{ "server", info_server, false },
 	{ "clients", info_clients, false },

@@ -43,7 +43,7 @@ key_type_name(const struct key *k)
 	static const char *const names[] = {
 		[KEY_STRING] = "string", [KEY_LIST] = "list",
 		[KEY_TABLE] = "innet-per" /* the module for Redis uses the same
-					   * name */
+					   * name for this type */
 	};
 
 	return names[k->type];

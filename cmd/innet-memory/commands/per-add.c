@@ -15,7 +15,10 @@ struct add_request {
 	struct table *t;
 	const struct resp_args *a;
 	uint64_t frames;	/* number of frames */
-	/* first argument with a frame; first argument with a pair */
+	/*
+	 * index of the first argument with a frame; index of the first argument
+	 * with a pair
+	 */
 	size_t first_frame, first;
 	size_t n;		/* number of experiences */
 	float *priority;

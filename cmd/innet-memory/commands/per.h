@@ -17,7 +17,7 @@
 #include "cmd/innet-memory/store/table.h"
 #include "common/replay/shards.h"
 
-/* The table of these commands; its last row has no name. */
+/* The table of the PER commands.  Its last row has no name. */
 extern const struct command per_commands[];
 
 void per_add(struct client *c, const struct resp_args *a);
@@ -69,7 +69,10 @@ bool per_check_once(struct client *c, const char *const *words, int word,
 /* Reply that argument i is not a valid word. */
 void per_reply_no_word(struct client *c, const struct resp_args *a, size_t i);
 
-/* Read argument i as a number from lo to hi.  `what` names it in errors. */
+/*
+ * Read argument i as a number from lo to hi.  `what` names the argument in
+ * errors.
+ */
 bool per_read_whole(struct client *c, const struct resp_args *a, size_t i,
     const char *what, uint64_t lo, uint64_t hi, uint64_t *out);
 bool per_read_real(struct client *c, const struct resp_args *a, size_t i,

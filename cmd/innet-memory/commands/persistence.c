@@ -189,7 +189,8 @@ begin_save(struct server *srv)
 		close(fd[0]);
 		finish_save(srv, strerror(why));
 	} else if (!server_add_source(srv, &s->end)) {
-		on_child_end(srv, &s->end); /* waits for the end of the child */
+		on_child_end(srv, &s->end); /* this waits for the end of the
+					     * child */
 	}
 }
 

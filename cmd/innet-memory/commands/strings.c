@@ -409,12 +409,13 @@ run_decrby(struct client *c, const struct resp_args *a)
 }
 
 /*
- * Read a number like INCRBYFLOAT of Redis.  Return false if it is not a number.
+ * Read a number in the same way as INCRBYFLOAT of Redis.  Return false if it is
+ * not a number.
  */
 static bool
 read_long_double(const uint8_t *p, size_t len, long double *v)
 {
-	char s[5120], *end;	/* Redis uses the same size */
+	char s[5120], *end;	/* the array has the same size in Redis */
 
 	if (len == 0 || len >= sizeof(s) || (p[0] != '-' && p[0] != '+' &&
 	    p[0] != '.' && (p[0] < '0' || p[0] > '9') && p[0] != 'i' &&

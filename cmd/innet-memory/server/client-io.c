@@ -16,7 +16,8 @@
 #include "cmd/innet-memory/store/frames.h"
 
 enum {
-	TAIL_BYTES = 512, /* bytes to receive beyond a bulk, for its end */
+	TAIL_BYTES = 512, /* number of bytes to receive after a bulk, for the
+			   * line end of the bulk */
 	TURN_NS = 2000000, /* time in a turn after which no command starts */
 	NEAR_BYTES = 512 << 10,	/* limit on bytes to send in a turn, to this
 				 * host */
@@ -260,7 +261,8 @@ send_and_run(struct client *c)
 		client_close_after_reply(c, DISCONNECT_GONE);
 	if (!c->dead && c->disconnect != DISCONNECT_NONE && c->out.pending == 0)
 		close_after_reply(c);
-	client_charge(c); /* because nothing else may arrive */
+	client_charge(c); /* charge the buffers now, because nothing else may
+			   * arrive */
 	if (c->out.bad)
 		client_close_now(c, DISCONNECT_MEMORY);
 	update_epoll(c);

@@ -99,8 +99,8 @@ client_free(struct client *c)
 	account_uncharge(&c->srv->account, c->charged);
 	if (c->fd != -1) {
 		/*
-		 * needed, because epoll would not forget a socket that a child
-		 * that saves has open
+		 * needed because epoll keeps a socket that is still open in a
+		 * child process that saves the keys
 		 */
 		epoll_ctl(c->srv->epoll, EPOLL_CTL_DEL, c->fd, NULL);
 		close(c->fd);

@@ -49,7 +49,8 @@ struct client {
 	uint64_t connected_ns;		/* all times here are monotonic */
 	uint64_t received_ns;		/* time of the last input */
 	uint64_t progress_ns;		/* time of the last output */
-	uint64_t turn_ns;	/* srv->now_ns at the client's last turn */
+	uint64_t turn_ns;	/* value of srv->now_ns at the client's last
+				 * turn */
 	int queued;	/* number of bytes in the kernel's send queue at
 			 * progress_ns */
 	uint64_t commands, in_bytes, errors;
@@ -81,7 +82,8 @@ struct client {
 	client_resume *resume;		/* not NULL if a reply is incomplete */
 	size_t resume_at;		/* position for resume(); initially 0 */
 	uint64_t deadline_ns;		/* deadline of the parked request */
-	uint64_t parked_seen; /* srv->changes at the last try of the request */
+	uint64_t parked_seen; /* value of srv->changes when the request was last
+			       * tried */
 	/* links in the list that begins at srv->parked_first */
 	struct client *parked_prev, *parked_next;
 	char name[CLIENT_NAME_BYTES];

@@ -158,8 +158,8 @@ check_files(struct conf *cf, bool json)
 
 	files_in(&f, "--password-file", cf->password_file);
 	/*
-	 * --save names one file for input and output, so it is not an input
-	 * here
+	 * --save names one file for input and output, so this file does not
+	 * count as an input here
 	 */
 	files_out(&f, "--save", cf->save);
 	files_out(&f, "--port-file", cf->port_file);

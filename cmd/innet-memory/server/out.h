@@ -1,8 +1,8 @@
 /*
  * out.h - data to be sent to a client: text and blobs
  *
- * Text is copied and joined.  A blob is not copied: it is held until it was
- * sent.  If there is no memory, or if the buffers would become larger than
+ * Text is copied and joined.  A blob is not copied: it is held until it has
+ * been sent.  If there is no memory, or if the buffers would become larger than
  * `most`, `bad` is set and the struct accepts nothing more.
  */
 #ifndef INNET_MEMORY_SERVER_OUT_H

@@ -53,7 +53,8 @@ enum {
 struct resp_arg {
 	const uint8_t *p;	/* valid as long as the request is valid */
 	size_t len;
-	void *bulk;		/* pointer of resp_place_bulk(), or NULL */
+	void *bulk;		/* pointer that was passed to resp_place_bulk(),
+				 * or NULL */
 };
 
 /* A request.  Its owner drops the bulks and then calls resp_free_args(). */
@@ -77,7 +78,7 @@ struct resp {
 	size_t to_come;		/* number of arguments still missing */
 	uint8_t *hole;		/* address for `left` bytes, or NULL */
 	size_t left;		/* number of bytes of this bulk still missing */
-	size_t skip;	/* number of bytes of the final "\r\n" missing */
+	size_t skip;	/* number of bytes of the final "\r\n" still missing */
 	bool place;	/* RESP_PLACE was returned, but there is no place yet */
 	bool whole;		/* args holds a complete request */
 };
@@ -103,7 +104,7 @@ static inline void resp_refuse_request(struct resp *r);
  */
 static inline size_t resp_get_hole(const struct resp *r, uint8_t **p);
 
-/* Note that n bytes were stored at the address from resp_get_hole(). */
+/* Record that n bytes were stored at the address from resp_get_hole(). */
 static inline void resp_add_filled(struct resp *r, size_t n);
 
 /* Empty the request.  The caller must drop its bulks first. */

@@ -43,7 +43,8 @@ struct event_source {
 	void (*ready)(struct server *srv, struct event_source *w);
 };
 
-#define SERVER_REDIS_VERSION "7.0.0"	/* version that the commands follow */
+#define SERVER_REDIS_VERSION "7.0.0"	/* version of Redis whose commands this
+					 * server copies */
 enum { SERVER_IN_BYTES = 256 << 10, SERVER_LISTENERS = 2 };
 
 struct server {
@@ -106,7 +107,7 @@ struct server {
 bool server_add_source(struct server *srv, struct event_source *w);
 void server_remove_source(struct server *srv, struct event_source *w);
 
-/* Note a change that a parked client may wait for. */
+/* Record a change that a parked client may wait for. */
 static inline void
 server_mark_changed(struct server *srv)
 {

@@ -44,7 +44,7 @@ bool transaction_is_queueing(const struct transaction *t);
 /* Return true if EXEC is running the requests now. */
 bool transaction_is_running(const struct transaction *t);
 
-/* Note that a request was refused instead of queued; EXEC will then fail. */
+/* Record that a request was refused instead of queued.  EXEC will then fail. */
 void transaction_spoil(struct transaction *t);
 
 /* Return the number of queued requests, or -1 if MULTI was not called. */

@@ -250,7 +250,8 @@ frames_set_last(struct frames *f, uint64_t stream, struct experience *x)
 		f->stream = account_alloc(f->account,
 		    FRAMES_STREAMS * sizeof(*f->stream));
 	if (f->stream == NULL)
-		return;		/* frames may then be stored twice */
+		return;		/* without the array, some frames may be stored
+				 * twice */
 	while (i < f->streams && f->stream[i].id != stream)
 		i++;
 	if (i == f->streams && i < FRAMES_STREAMS)

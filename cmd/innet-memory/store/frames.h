@@ -53,7 +53,10 @@ struct frames {
 	size_t count;		/* number of different frames that are stored */
 	size_t tail_bytes;	/* sum of the lengths of all tails */
 	uint64_t round;		/* number of the current listing */
-	/* streams, newest first; `last` is its last experience or NULL */
+	/*
+	 * streams, newest first; `last` is the last experience of a stream, or
+	 * NULL
+	 */
 	struct frames_stream {
 		uint64_t id;
 		struct experience *last;

@@ -15,7 +15,7 @@ enum key_type { KEY_STRING, KEY_LIST, KEY_TABLE };
 
 struct key {
 	uint64_t hash;
-	uint64_t version;	/* version of its last change */
+	uint64_t version;	/* version of the last change of the key */
 	uint64_t expires_ms;	/* expiry time on the wall clock, in ms; 0:
 				 * never */
 	struct key *next;	/* next key with the same hash */

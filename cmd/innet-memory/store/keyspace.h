@@ -23,7 +23,8 @@ enum { KEYSPACE_TABLES_MAX = 256 };
 struct keyspace {
 	struct account *account;
 	struct lazy_free *lazy_free;	/* queue that frees removed keys */
-	struct hashmap map;	/* maps a hash to the index of its first key */
+	struct hashmap map;	/* maps a hash to the index of the first key
+				 * with this hash */
 	struct key **key;
 	size_t n, room;
 	size_t expiring;		/* number of keys that will expire */

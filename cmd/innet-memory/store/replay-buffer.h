@@ -62,7 +62,10 @@ enum replay_buffer_selector { REPLAY_BUFFER_PER, REPLAY_BUFFER_UNIFORM,
 enum {
 	/* number of items that are updated in the tree together */
 	REPLAY_BUFFER_GROUP = 256,
-	/* number of slots to prefetch ahead; a draw takes 10 ns (was 23) */
+	/*
+	 * number of slots to prefetch ahead; a draw takes 10 ns (23 ns without
+	 * prefetching)
+	 */
 	REPLAY_BUFFER_AHEAD = 16,
 	REPLAY_BUFFER_BLOCK = 64 /* number of slots for each bit of `touched` */
 };
@@ -75,7 +78,7 @@ struct replay_buffer_settings {
 	double alpha;		/* exponent of priorities, for selector per */
 	enum replay_buffer_selector selector;
 	uint32_t times;		/* limit on samples of an item; 0: no limit */
-	struct sample_ratio limit;	/* the caller must check it */
+	struct sample_ratio limit;	/* the caller must check these limits */
 };
 
 struct replay_buffer_slot {
@@ -102,7 +105,8 @@ struct replay_buffer {
 	uint64_t updated;	/* number of priorities set by updates */
 	uint64_t stale;	/* number of updates whose item no longer existed */
 	uint64_t evicted, removed;
-	uint64_t worn;	/* number of items that left at settings.times */
+	uint64_t worn;	/* number of items that left after settings.times
+			 * samples */
 	size_t have;		/* number of items in the buffer */
 	float highest;		/* highest priority so far, or 0 */
 	struct replay_buffer_settings settings;	/* the field `limit` can

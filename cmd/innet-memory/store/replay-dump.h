@@ -51,7 +51,7 @@ static inline bool replaydump_next(const struct replay_buffer *b, size_t *at,
 /*
  * Return the position from which replaydump_next() returns the item with this
  * id.  If the item was removed or used up, return the position of the next
- * newer item.  If it was evicted, return that of the oldest item.
+ * newer item.  If the item was evicted, return the position of the oldest item.
  */
 static inline size_t replaydump_seek(const struct replay_buffer *b,
     uint64_t id);

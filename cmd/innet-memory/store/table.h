@@ -17,7 +17,8 @@
 
 enum {
 	TABLE_NAME_MAX = 255,		/* longest name, in bytes */
-	TABLE_SLICE = 65536	/* leaves to rebuild per request, in 0.5 ms */
+	TABLE_SLICE = 65536	/* number of leaves to rebuild per request,
+				 * which takes 0.5 ms */
 };
 /*
  * Largest experience with frames, in bytes, which is also RESP's largest bulk

@@ -107,7 +107,8 @@ chaos_run_one(const struct chaos_plan *p, struct chaos_tally *n,
 	sim_run(s);
 	if (p->memory_bytes > 0 && strstr(wrong,
 	    control_status_text(CONTROL_NO_ROOM)) != NULL) {
-		n->refused++;	/* correct if the plan limits the memory */
+		n->refused++;	/* this refusal is correct if the plan limits
+				 * the memory */
 		wrong[0] = '\0';
 	} else if (wrong[0] == '\0' && !train_is_over(t)) {
 		report_stuck(s, t);

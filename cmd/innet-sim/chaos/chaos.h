@@ -4,8 +4,8 @@
  * A seed determines a training: chaos-draw.h derives its topology, sizes and
  * faults from the seed alone.  chaos-run.h runs the training and reports what
  * is wrong: a sum that is not exact, results or weights that differ, counters
- * that do not add up, a process that waits for ever, packets that never stop,
- * or memory that grows.
+ * that do not add up, a process that waits forever, packets that never stop, or
+ * memory that grows.
  */
 #ifndef INNET_SIM_CHAOS_H
 #define INNET_SIM_CHAOS_H

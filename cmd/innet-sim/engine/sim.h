@@ -114,21 +114,22 @@ struct sim_ring {
 struct sim_node;
 
 struct sim_pipe {
-	struct sim_ring ring;	/* is in the first cache line */
+	struct sim_ring ring;	/* this member is in the first cache line */
 	uint64_t deadline_ns;	/* time of the next arrival; other events are
 				 * ignored */
 	struct sim_node *to;
-	uint32_t port;	/* number that the sender or receiver has chosen */
+	uint32_t port;	/* number that the sender or the receiver has chosen for
+			 * the pipe */
 	uint32_t left;	/* number of packets in the ring that have left */
 	double loss;
 	struct link link;	/* used by a plain queue */
 	uint64_t propagation_ns;
 	uint32_t index;		/* index of this pipe in sim->pipe */
-	enum sim_class class;	/* class of its arrival events */
+	enum sim_class class;	/* class of the arrival events of this pipe */
 	uint32_t queue;	/* limit on frames in the queue or being sent; 0: no
 			 * limit */
 	uint32_t down;	/* number of current faults; 0: the pipe is up */
-	struct sim_flying one;	/* memory of the ring while its room is 1 */
+	struct sim_flying one;	/* memory of the ring while ring.room is 1 */
 	struct port *egress;	/* the sender's port; NULL: a plain queue */
 	uint64_t leave_ns; /* time of the next SIM_LEAVE; other events are
 			    * ignored */
@@ -157,8 +158,8 @@ struct sim;
 struct sim_kind {
 	const char *name;
 	void (*arrive)(struct sim *, struct sim_node *, struct sim_pipe *by,
-	    const struct sim_packet *);	/* `by` is NULL if the worker has ideal
-					 * access */
+	    const struct sim_packet *);	/* `by` is the pipe; NULL if the worker
+					 * has ideal access */
 	void (*wake)(struct sim *, struct sim_node *);
 	void (*fail)(struct sim *, struct sim_node *, bool down);
 	void (*free)(struct sim_node *);
@@ -193,7 +194,7 @@ struct sim_network {
 	void (*end)(struct sim *);	/* called when the run ends; or NULL */
 };
 
-/* Packet faults at the end of a pipe: link-faults.h. */
+/* Functions for packet faults at the end of a pipe: link-faults.h. */
 struct sim_pipe_hook {
 	/* does the packet arrive now? */
 	bool (*arrives)(struct sim *, struct sim_pipe *,
@@ -209,9 +210,11 @@ struct sim_node { /* the most used fields are in the first cache line */
 				 * pipe in sim->pipe leads back */
 	struct pcapio_out *in, *out;	/* captures of the node, or NULL */
 	uint32_t down;	/* number of current faults; 0: the node is up */
-	uint16_t first;	/* lowest cluster id; the port subtracts it from ids */
+	uint16_t first;	/* lowest cluster id; the port subtracts this number
+			 * from cluster ids */
 	uint32_t index;		/* index in sim->node */
-	struct hashmap cluster;	/* cluster id -> its first route */
+	struct hashmap cluster;	/* maps a cluster id to the first route of the
+				 * cluster */
 	char name[JSON_READER_NAME_BYTES + 16];
 };
 
@@ -221,8 +224,8 @@ struct sim_node { /* the most used fields are in the first cache line */
  */
 struct sim_route {
 	uint32_t first, n;	/* id of the first worker; number of workers */
-	struct sim_pipe *down; /* NULL: each worker has its own pipe or ideal
-				* access */
+	struct sim_pipe *down; /* pipe to the workers; NULL: each worker has its
+				* own pipe or ideal access */
 	struct sim_node *group;	/* node of the workers' group */
 	uint32_t base;		/* index of the first worker in sim->worker */
 	uint32_t next;		/* next route of this cluster, or SIM_NONE */
@@ -231,12 +234,13 @@ struct sim_route {
 
 struct sim_worker {
 	struct arrivals arrivals;
-	uint32_t group, at;	/* indexes of the nodes of its group and its
-				 * switch */
-	uint32_t cluster;	/* index of its cluster in sim->cluster */
+	uint32_t group, at;	/* indexes of the nodes of the worker's group
+				 * and of its switch */
+	uint32_t cluster;	/* index of the worker's cluster in
+				 * sim->cluster */
 	uint32_t id;		/* id of the worker in its cluster */
 	uint32_t put;		/* number of updates generated */
-	uint32_t up, down;	/* indexes of its pipes, or SIM_NONE */
+	uint32_t up, down;	/* indexes of the worker's pipes, or SIM_NONE */
 };
 
 enum sim_count {
@@ -252,7 +256,8 @@ struct sim_cluster {	/* the most changed fields are in the first cache
 	uint32_t frame, last_frame; /* number of bytes in a frame; number of
 				     * bytes in a vector's last frame */
 	uint64_t count[SIM_COUNTS];
-	uint32_t group;		/* index of its first group in the scenario */
+	uint32_t group;		/* index of the cluster's first group in the
+				 * scenario */
 	uint64_t lost[SIM_LOSSES]; /* number of lost constituents, by reason */
 	uint64_t cleared;	/* number of constituents lost when a queue was
 				 * cleared */
@@ -260,7 +265,8 @@ struct sim_cluster {	/* the most changed fields are in the first cache
 	uint64_t goal;	/* number of constituents to receive; 0: no goal */
 	uint64_t goal_ns;	/* time when the goal was reached; 0: not
 				 * reached yet */
-	uint64_t last_ns; /* time when its last update was sent or received */
+	uint64_t last_ns; /* time when the cluster's last update was sent or
+			   * received */
 	struct aom *age;	/* age of each packet of a vector; owned */
 	struct server_rule_range *range; /* server state of each packet of a
 					  * vector; owned */

@@ -13,8 +13,8 @@
 #include "cmd/innet-sim/nodes/plane-driver.h"
 
 /*
- * Return the size of the range of clusters to which n has routes, and set
- * n->first to the lowest cluster id in it.
+ * Return the size of the range of cluster ids to which n has routes, and set
+ * n->first to the lowest id in this range.
  */
 static uint32_t
 count_clusters(struct sim_node *n)

@@ -20,7 +20,8 @@ struct sim_group {
 	const struct scenario_workers *cf;
 	struct arrivals_conf arrivals;
 	uint32_t base, n; /* index of the first worker; number of workers */
-	struct schedule schedule;	/* if empty, `arrivals` is used */
+	struct schedule schedule;	/* if the schedule is empty, `arrivals`
+					 * is used */
 	size_t played;		/* number of rows of the schedule done so far */
 	uint64_t stop_ns;	/* workers make no updates from this time on */
 	struct txctl *control;	/* for each worker; NULL: no transmission

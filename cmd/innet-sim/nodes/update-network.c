@@ -445,7 +445,8 @@ update_network_build(struct sim *s)
 		workers += n * g->workers;
 		clusters += n;
 	}
-	if (clusters > 65536)	/* fewer, because groups may share clusters */
+	if (clusters > 65536)	/* groups share clusters, because there are only
+				 * 65,536 ids */
 		clusters = 65536;
 	s->worker = sim_alloc_large(workers, sizeof(*s->worker), "workers");
 	s->cluster = sim_alloc_large(clusters, sizeof(*s->cluster), "clusters");

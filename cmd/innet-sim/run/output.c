@@ -86,7 +86,7 @@ count_digits(char *to, size_t bytes, double v)
 		snprintf(to, bytes, fabs(v) < 1e6 ? "%.6g" : "%.0f", v);
 }
 
-/* The unit of time of a column, which fits its largest value. */
+/* The unit of the times in a column.  It suits the largest time. */
 struct scale {
 	const char *name;
 	double ns;
@@ -114,8 +114,8 @@ find_scale(const struct runner *r, const struct output_view *view, int fig)
 }
 
 /*
- * Is figure `fig` in the table?  It is if columns were chosen, or if it has a
- * title.
+ * Is figure `fig` in the table?  It is in the table if columns were chosen, or
+ * if the figure has a title.
  */
 static bool
 is_in_table(const struct runner *r, const struct output_view *view, int fig)

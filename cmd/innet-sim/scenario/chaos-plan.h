@@ -27,7 +27,8 @@ struct link_fault_rates {
 
 struct chaos_plan {
 	uint64_t seed;
-	struct scenario sc; /* has one training; points to `t` and `fault` */
+	struct scenario sc; /* the scenario has one training, and points to `t`
+			     * and `fault` */
 	struct scenario_training t;
 	struct scenario_fault fault[CHAOS_FAULTS];
 	struct link_fault_rates rates;
@@ -35,7 +36,7 @@ struct chaos_plan {
 		       * faults */
 	uint32_t first;	/* first iteration; with kills_racks and severe, first
 			 * round */
-	uint32_t old;	/* bit set of workers that do not repair */
+	uint32_t old;	/* bit set of workers that do not repair losses */
 	bool killed;			/* a switch or a worker is killed */
 	bool kills_racks; /* racks of an asynchronous training are killed */
 	bool severe;	/* more faults at the same time */

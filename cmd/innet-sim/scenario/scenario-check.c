@@ -135,7 +135,10 @@ overlaps(const struct scenario_workers *a, const struct scenario_workers *b)
 	    b->first < a->first + a->workers;
 }
 
-/* Do two groups have no common cluster, or send vectors of the same length? */
+/*
+ * Can two groups be in one scenario?  This requires that they have no common
+ * cluster or that both send vectors of the same length.
+ */
 static bool
 are_alike(const struct scenario_workers *a, const struct scenario_workers *b)
 {
@@ -311,8 +314,8 @@ check_worker_fault(const struct scenario *s, const struct scenario_fault *f,
 }
 
 /*
- * Refuse to fail a switch of a dlp session.  It would forget the session, and
- * the workers would wait for ever.
+ * Refuse to fail a switch of a dlp session.  The switch would forget the
+ * session, and the workers would wait forever.
  */
 static bool
 check_down(const struct scenario *s, const struct scenario_fault *f, size_t i,

@@ -78,7 +78,8 @@ struct scenario_server {
 };
 
 struct scenario_workers {
-	char name[JSON_READER_NAME_BYTES]; /* empty: named by its clusters */
+	char name[JSON_READER_NAME_BYTES]; /* name of the group; empty: the
+					    * clusters serve as the name */
 	char at[JSON_READER_NAME_BYTES];
 	struct json_reader_range clusters;
 	uint64_t workers, first; /* number of workers in each cluster; id of the
@@ -97,8 +98,10 @@ struct scenario_workers {
 	uint64_t threshold_ns;
 	uint64_t rewards;		/* enum scenario_rewards */
 	uint64_t payload_bytes;
-	uint64_t elements;	/* WORD1: as many as fit into the payload */
-	uint64_t frame_bytes; /* WORD1: length of the payload and its headers */
+	uint64_t elements;	/* number of floats; WORD1: as many as fit into
+				 * the payload */
+	uint64_t frame_bytes; /* length of a frame; WORD1: as long as the
+			       * payload and its headers */
 	char schedule[JSON_READER_FILE_BYTES];
 	uint64_t access_bps, access_propagation_ns, access_queue;
 	double access_loss;
@@ -114,13 +117,15 @@ struct scenario_fault {
 	char link[JSON_READER_NAME_BYTES], node[JSON_READER_NAME_BYTES];
 	uint64_t worker; /* enum scenario_worker_fault; LIVES: a link or node
 			  * fails */
-	uint64_t index;			/* WORD1: all parts with that name */
+	uint64_t index;			/* index of the part; WORD1: all parts
+					 * with that name */
 	uint64_t from_ns, to_ns;
 	char training[JSON_READER_NAME_BYTES];	/* empty: all trainings */
 };
 
 struct scenario_traffic {
-	char name[JSON_READER_NAME_BYTES]; /* empty: named like the switch */
+	char name[JSON_READER_NAME_BYTES]; /* name of the traffic; empty: the
+					    * name of the switch is used */
 	char at[JSON_READER_NAME_BYTES];
 	uint64_t rate_bps, frame_bytes;	/* rate and frame length at each switch
 					 * that `at` names */
@@ -159,8 +164,10 @@ struct scenario {
 					 * WORD1: true, WORD2: false */
 	struct json_reader_list switches, links, servers, workers, faults;
 	struct json_reader_list traffic;
-	struct json_reader_list trainings; /* used instead of a network */
-	struct json_reader_list planes;	/* instead of a network and trainings */
+	struct json_reader_list trainings; /* trainings are used instead of a
+					    * network */
+	struct json_reader_list planes;	/* planes are used instead of a network
+					 * and trainings */
 	const struct chaos_plan *chaos;	/* plan to which the scenario belongs,
 					 * or NULL */
 };

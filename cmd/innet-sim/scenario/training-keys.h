@@ -33,7 +33,10 @@ enum training_shape {
 };
 
 struct scenario_training {
-	/* empty: named by its approach and mode */
+	/*
+	 * name of the training; empty: the approach and the mode serve as the
+	 * name
+	 */
 	char name[JSON_READER_NAME_BYTES];
 	uint64_t program;		/* enum training_program */
 	uint64_t reduce;		/* enum training_reduce; only for dlp */
@@ -88,8 +91,8 @@ uint32_t training_parts(const struct scenario_training *t, bool link,
 /* Return the training's name in tables, at most JSON_READER_NAME_BYTES long. */
 const char *training_name(const struct scenario_training *t);
 
-enum { TRAINING_PPO = 10005 };	/* number of elements in vector ppo:
-				 * num_vector() */
+enum { TRAINING_PPO = 10005 };	/* number of elements that num_vector() returns
+				 * for "ppo" */
 
 /* Return the ToS byte of the training's segments. */
 static inline uint8_t

@@ -33,8 +33,8 @@ enum {
 	LEDGER_WORKERS_ASYNC = 7, /* limit: 8^7 is below 2^24 */
 	LEDGER_WORKERS_MANY = 4,  /* limit for asynchronous jobs with racks or a
 				   * server */
-	LEDGER_DIGIT_MANY = 64	  /* base of the digits in such jobs: 64^4 is
-				   * 2^24 */
+	LEDGER_DIGIT_MANY = 64	  /* base of the digits in asynchronous jobs
+				   * with racks or a server: 64^4 is 2^24 */
 };
 
 /*
@@ -52,8 +52,8 @@ struct ledger {
 	uint32_t digit;	/* base of the digits of the first float */
 	bool async, server;
 	bool restarted;			/* a worker of an asynchronous job
-					 * started the job again, and therefore
-					 * its rounds */
+					 * started the job again, so the rounds
+					 * began again, too */
 	uint32_t first, rounds;	/* asynchronous: first round that is kept;
 				 * number of rounds that are kept */
 	/* indexed by round and segment; with a server, also by worker; owned */

@@ -25,8 +25,8 @@
 /* Shortest time to compute a gradient after the last iteration. */
 #define SLOW_NS 20000000u
 enum {
-	SLOWER = 16	/* in a random training, this time grows to this
-			 * fraction of the time since that iteration */
+	SLOWER = 16	/* in a random training, SLOW_NS grows to 1/16 of the
+			 * time since the last iteration */
 };
 
 /* Open the machine of worker w with the weights before round `first`. */
@@ -45,7 +45,7 @@ open_machine(struct train_worker *w, const struct membership_conf *in,
 
 /*
  * Open the machine of worker w with the first weights.  If the number of the
- * round will soon wrap around, that of the push does as well.
+ * round will soon wrap around, the number of the push will wrap around as well.
  */
 static void
 open_first_machine(const struct sim *s, struct train_worker *w,
@@ -70,9 +70,10 @@ train_async_open(const struct sim *s, struct train_worker *w,
 
 /*
  * Return the shortest time in which worker w computes a gradient.  A worker
- * that has finished only helps the others, and they may need minutes to fetch a
- * state over links that lose much.  In a random training it becomes slower and
- * slower, so that its packets do not look like a storm.
+ * that has finished only helps the others, which may need minutes to fetch a
+ * state over links that lose many packets.  In a random training, such a worker
+ * becomes slower and slower, so that its packets are not mistaken for packets
+ * that never stop.
  */
 static uint64_t
 get_least_ns(const struct sim *s, const struct train_worker *w)

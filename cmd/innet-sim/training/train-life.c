@@ -71,7 +71,7 @@ get_state_bytes(const struct training *t)
 	return (uint32_t)(sizeof(uint64_t) + 4 * t->cf->elements % STATE_MOST);
 }
 
-/* Return the membership of worker w. */
+/* Return the membership of worker w in its job. */
 static struct membership *
 get_membership(struct train_worker *w)
 {

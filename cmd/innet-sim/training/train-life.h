@@ -17,8 +17,8 @@ void train_life_open(struct train_worker *w);
 void train_life_free(struct train_worker *w);
 
 /*
- * Give the state of worker w if it was requested, and send all packets that are
- * due.
+ * Send the state of worker w if the state was requested, and send all packets
+ * that are due.
  */
 void train_life_send_state(struct sim *s, struct train_worker *w);
 
@@ -32,8 +32,8 @@ void train_life_end(struct train_worker *w);
 uint32_t train_life_xid(const struct train_worker *w);
 
 /*
- * Restart worker w.  Returns false if another fault still holds it down.  The
- * caller restarts the machine of an asynchronous worker.
+ * Restart worker w.  Returns false if another fault still keeps the worker
+ * down.  The caller restarts the machine of an asynchronous worker.
  */
 bool train_life_begin(struct sim *s, struct train_worker *w);
 

@@ -16,8 +16,8 @@ train_wake(struct sim *s, const struct sim_node *n, uint64_t *wake_ns,
     uint64_t at_ns)
 {
 	if (at_ns >= *wake_ns)
-		return;		/* the node already wakes earlier, and can wait
-				 * again then */
+		return;		/* the node already wakes earlier, and can
+				 * schedule another wake then */
 	*wake_ns = at_ns > s->now_ns ? at_ns : s->now_ns;
 	sim_wake(s, n, *wake_ns);
 }

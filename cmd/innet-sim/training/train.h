@@ -37,7 +37,7 @@
 
 enum {
 	TRAIN_PORT = 5000, /* UDP port of workers */
-	TRAIN_INSIDE = 0,  /* pipe->port of a pipe within a host */
+	TRAIN_INSIDE = 0,  /* value of pipe->port for a pipe within a host */
 	TRAIN_STALE = 8,   /* each value of staleness below 8 has a counter */
 	TRAIN_LIFE = 22	   /* each restart adds 1 << 22 to the transaction
 			    * numbers, as much as control_first_xid() adds in an
@@ -57,10 +57,15 @@ enum train_count {
 
 struct train_worker;
 
-/* One of the two iterations in which synchronous workers can be. */
+/*
+ * The state of an iteration.  Synchronous workers can be in two iterations at a
+ * time.
+ */
 struct train_round {
-	uint64_t ready_ns; /* time when its last gradient was ready */
-	uint32_t done;	/* number of workers that have its result */
+	uint64_t ready_ns; /* time when the last gradient of the iteration was
+			    * ready */
+	uint32_t done;	/* number of workers that have the result of the
+			 * iteration */
 };
 
 enum {
@@ -117,19 +122,21 @@ struct train_switch {
 	struct sim_pipe **down;		/* pipes toward the workers or racks */
 	uint32_t first, n; /* first worker or rack below the switch; number of
 			    * these workers or racks */
-	uint32_t members, number;	/* settings of its machine */
+	uint32_t members, number;	/* settings of the node's machine */
 	struct sim_pipe *server;	/* pipe to the server, or NULL */
 	struct sim_plane *plane;	/* owned; NULL: the switch only forwards
 					 * packets */
 	struct plane_conf conf;
-	struct iswitch_settings settings;	/* settings of its program, one
-						 * of these: */
+	struct iswitch_settings settings;	/* settings of the program of
+						 * this node: `settings` or
+						 * `dlp` */
 	struct dlp_settings dlp;
 	union addr self, parent;
 	uint64_t wake_ns;
-	uint32_t lives;	/* number of starts of its machine */
+	uint32_t lives;	/* number of starts of the node's machine */
 	/* only in a server: */
-	struct sim_pipe *rx;		/* pipe from its link to its process */
+	struct sim_pipe *rx;		/* pipe from the server's link to the
+					 * server's process */
 	uint64_t busy_ns, tx_ns;	/* times from which the process and the
 					 * link are free */
 	uint32_t updated;	/* last iteration that updated the weights, if
@@ -145,12 +152,14 @@ enum train_phase {
 struct train_ring {
 	uint32_t step;
 	uint32_t *got[2];		/* number of packets received in each
-					 * step, for iteration & 1; owned */
+					 * step, indexed by iteration & 1;
+					 * owned */
 };
 
 struct train_async {
 	struct async_worker m;
-	bool learning;	/* a round enters the weights at learn_ns */
+	bool learning;	/* a new round becomes part of the weights at
+			 * learn_ns */
 	uint64_t learn_ns;
 	int64_t shown;	/* number of rounds in the weights that LGC sees */
 	int64_t t_w;			/* t_w of Algorithm 1 */
@@ -165,17 +174,17 @@ struct train_async {
 /* A worker of a session of DLP. */
 struct train_dlp {
 	struct dlp_worker m;
-	bool has;	/* the worker has the result of its step */
+	bool has;	/* the worker has the result of its current step */
 };
 
 /* The state of a worker that may be killed: train-life.h. */
 struct train_life {
 	uint32_t lives, dead;		/* number of deaths; number of faults
-					 * that hold it down */
+					 * that keep the worker down */
 	struct state_transfer transfer;
 	float *what[2];	/* results, indexed by iteration & 1; owned */
-	uint64_t used, weights;	/* number of results used; number for the
-				 * weights */
+	uint64_t used, weights;	/* number of results used; number that
+				 * represents the weights */
 };
 
 struct train_worker {

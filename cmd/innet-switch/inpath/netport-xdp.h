@@ -76,7 +76,8 @@ struct netport_xdp_queue {
 
 struct netport_xdp {
 	struct netport_xdp_queue queue[NETPORT_XDP_QUEUES];
-	uint32_t queues, next;		/* next: the queue to read next */
+	uint32_t queues, next;		/* `next` is the index of the queue to
+					 * read next */
 	uint64_t spare[NETPORT_XDP_LEAVE];	/* chunks that are free for
 						 * sending */
 	uint32_t spares;
@@ -88,8 +89,9 @@ struct netport_xdp {
 	int helds;
 	uint64_t reported_drops;
 	bool native, zero_copy;
-	bool tags;	/* the interface removed VLAN tags before we turned this
-			 * off; restore it on close */
+	bool tags;	/* the interface removed VLAN tags before this program
+			 * turned the removal off; the removal is turned on
+			 * again on close */
 	char how[64];
 };
 

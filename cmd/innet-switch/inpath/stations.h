@@ -108,7 +108,7 @@ stations_set_port(struct stations *s, const uint8_t mac[6], uint32_t port)
 		*at = port;
 }
 
-/* Forget the port of an Ethernet address if this is `port`. */
+/* Forget the port of an Ethernet address if the port is `port`. */
 static inline void
 stations_forget_port(struct stations *s, const uint8_t mac[6], uint32_t port)
 {
