@@ -80,7 +80,7 @@ checkpoint_take(struct checkpoint *c)
 }
 
 /*
- * Keep the present file at path as path + ".old".  The workers of a job are at
+ * Keep the current file at path as path + ".old".  The workers of a job are at
  * most one checkpoint apart, so with the old files all of them have a
  * checkpoint of the same iteration.
  */

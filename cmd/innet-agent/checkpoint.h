@@ -6,8 +6,9 @@
  * that must be the same when training continues, the state of the environments,
  * random generators and optimizer, and the counts of steps, episodes and
  * gradients.  The last four bytes are the CRC-32C of all bytes before them.  A
- * checkpoint is taken after a lesson, when nothing is in progress.  It is
- * written completely or not at all, in the byte order of the machine.
+ * checkpoint is taken after a learning phase, when nothing is in progress.  The
+ * checkpoint is written completely or not at all, in the byte order of the
+ * machine.
  */
 #ifndef INNET_AGENT_CHECKPOINT_H
 #define INNET_AGENT_CHECKPOINT_H
@@ -37,7 +38,7 @@ struct checkpoint {
 	bool there;		/* this run has written the file */
 };
 
-/* Make the present state the newest checkpoint, in memory only. */
+/* Make the current state the newest checkpoint, in memory only. */
 void checkpoint_take(struct checkpoint *c);
 
 /*
@@ -47,16 +48,16 @@ void checkpoint_take(struct checkpoint *c);
 int checkpoint_load(struct checkpoint *c, const char *path);
 
 /*
- * Take a checkpoint after a lesson and, if it is due, write it to the file.
- * The argument is a struct checkpoint.  If the file cannot be written, print a
- * message; training continues, and the next write may succeed.
+ * Take a checkpoint after a learning phase and, if it is due, write it to the
+ * file.  The argument is a struct checkpoint.  If the file cannot be written,
+ * print a message; training continues, and the next write may succeed.
  */
 void checkpoint_lesson(void *checkpoint);
 
 /*
  * Write the newest checkpoint to the file, unless it is there already.  If no
- * lesson was completed, write only the policy.  Return 0, or -1 after printing
- * a message.
+ * learning phase was completed, write only the policy.  Return 0, or -1 after
+ * printing a message.
  */
 int checkpoint_end(struct checkpoint *c);
 

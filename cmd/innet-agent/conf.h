@@ -35,7 +35,8 @@ struct remote {
 	uint64_t gradients;	/* learner: maximum number of gradients; 0: no
 				 * limit */
 	bool clear;		/* learner: first remove all keys */
-	bool prefetch;		/* learner: draw batches during lessons */
+	bool prefetch;		/* learner: draw the next batch while learning
+				 * from a batch */
 	uint64_t batches;	/* learner: number of batches drawn in one
 				 * exchange */
 	double lo, hi;		/* learner: limits of --ratio; 0: no limit */

@@ -13,11 +13,12 @@
 
 struct hyperparameters {
 	uint64_t envs;		/* number of environments played in parallel */
-	uint64_t horizon;	/* number of steps of each environment between
-				 * lessons */
-	uint64_t epochs;	/* ppo: number of passes over a lesson */
-	uint64_t batch;		/* number of samples per gradient; 0: the whole
-				 * lesson */
+	uint64_t horizon;	/* learn after this number of steps of each
+				 * environment */
+	uint64_t epochs;	/* ppo: number of passes over the collected
+				 * steps */
+	uint64_t batch;		/* number of samples per gradient; 0: all
+				 * collected steps */
 	uint64_t hidden;	/* number of neurons in each hidden layer */
 	double gamma;		/* discount factor */
 	double lambda;		/* decay of generalised advantage estimates */
@@ -34,7 +35,7 @@ struct hyperparameters {
 	uint64_t anneal;	/* number of gradients until the exponent
 				 * reaches 1 */
 	uint64_t warmup;	/* number of environment steps before the first
-				 * lesson */
+				 * gradient */
 	uint64_t nstep;		/* number of rewards in an n-step return */
 	uint64_t target;	/* number of gradients between copies to the
 				 * target net */

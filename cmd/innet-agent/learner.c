@@ -105,8 +105,8 @@ send_vector(struct learner *l, const float *vector)
 }
 
 /*
- * Send the change that the lesson made to the weights.  If the sink returns no
- * newer weights, the agent continues with the weights of the lesson.
+ * Send the change that the learning phase made to the weights.  If the sink
+ * returns no newer weights, the agent continues with the changed weights.
  */
 static enum optimizer_status
 send_delta(struct learner *l)
@@ -173,8 +173,8 @@ enum optimizer_status
 learner_apply_gradient(struct learner *l)
 {
 	/*
-	 * check for a signal after every gradient, because a lesson may have
-	 * many gradients
+	 * check for a signal after every gradient, because a learning phase may
+	 * have many gradients
 	 */
 	if (*l->tally->stop != 0)
 		return OPTIMIZER_END;

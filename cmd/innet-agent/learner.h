@@ -1,11 +1,11 @@
 /*
  * learner.h - an agent that learns: its environment, weights and algorithm
  *
- * An algorithm plays until it has enough experience for a lesson.  It turns the
- * lesson into gradients, which it passes to the learner's gradient sink
- * (optimizer.h).  To add an algorithm, write a file algo/NAME.c with a constant
- * struct algo, and add its row to algo/algorithms.c and its hyperparameters to
- * presets.c.
+ * An algorithm plays until it has enough experience to learn from.  In the
+ * learning phase that follows, it computes gradients from this experience and
+ * passes them to the learner's gradient sink (optimizer.h).  To add an
+ * algorithm, write a file algo/NAME.c with a constant struct algo, and add its
+ * row to algo/algorithms.c and its hyperparameters to presets.c.
  */
 #ifndef INNET_AGENT_LEARNER_H
 #define INNET_AGENT_LEARNER_H
@@ -39,13 +39,14 @@ struct learner {
 	uint64_t compute_ns;	/* minimum time to compute each vector */
 	uint64_t free_ns;	/* time when the sink last returned; 0: never */
 	/*
-	 * With --send deltas, the sink gets the change that a lesson makes to
-	 * the weights, and the next three pointers are not NULL:
+	 * With --send deltas, the sink gets the change that a learning phase
+	 * makes to the weights, and the next three pointers are not NULL:
 	 */
 	struct optimizer *local_optimizer; /* applies the gradients; borrowed */
 	float *base, *delta;	/* `params` floats each */
 	/*
-	 * If not NULL, called with lesson_arg after each lesson that succeeded.
+	 * If not NULL, called with lesson_arg after each learning phase that
+	 * succeeded.
 	 */
 	void (*lesson_done)(void *arg);
 	void *lesson_arg;
@@ -72,21 +73,21 @@ struct algo {
 	void (*init)(struct learner *l, float *w, struct rng *rng);
 
 	/*
-	 * Name the parts of l->self that the next lesson depends on.  Called
-	 * after init() or after a lesson.  An algorithm with a replay memory
-	 * can do this only if the memory is on a server.
+	 * Name the parts of l->self on which the next learning phase depends.
+	 * Called after init() or after a learning phase.  An algorithm with a
+	 * replay memory can do this only if the memory is on a server.
 	 */
 	void (*parts)(struct learner *l, struct snapshot *s);
 
 	/*
-	 * Play until there is enough experience for a lesson.  Return false as
+	 * Play until there is enough experience to learn from.  Return false as
 	 * soon as training is over.
 	 */
 	bool (*play)(struct learner *l);
 
 	/*
-	 * Learn from the lesson: compute gradients in l->grad, and call
-	 * learner_apply_gradient() for each of them.
+	 * Learn from the collected experience: compute gradients in l->grad,
+	 * and call learner_apply_gradient() for each of them.
 	 */
 	enum optimizer_status (*learn)(struct learner *l);
 
@@ -114,8 +115,8 @@ void learner_open(struct learner *l, const struct env_kind *kind,
     const uint64_t *init, struct tally *t);
 
 /*
- * Make the learner send the change that each lesson makes to the weights,
- * instead of gradients.  The optimizer `local` applies the gradients.
+ * Make the learner send the change that each learning phase makes to the
+ * weights, instead of gradients.  The optimizer `local` applies the gradients.
  */
 void learner_send_deltas(struct learner *l, struct optimizer *local);
 
@@ -123,8 +124,8 @@ void learner_send_deltas(struct learner *l, struct optimizer *local);
 void learner_close(struct learner *l);
 
 /*
- * Play, learn, and call each(arg) after every lesson, until training is over or
- * has failed.  Training fails if each() returns false.
+ * Play, learn, and call each(arg) after every learning phase, until training is
+ * over or has failed.  Training fails if each() returns false.
  */
 enum optimizer_status learner_run(struct learner *l, bool (*each)(void *),
     void *arg);

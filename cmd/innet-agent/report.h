@@ -25,8 +25,8 @@ struct report {
 };
 
 /*
- * Show progress after a lesson; arg is a struct report.  Return false after a
- * write to json has failed.
+ * Show progress after a learning phase; arg is a struct report.  Return false
+ * after a write to json has failed.
  */
 bool report_progress(void *arg);
 

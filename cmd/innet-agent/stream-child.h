@@ -25,12 +25,12 @@ struct child {
 	size_t params;		/* number of floats in the agent's vectors */
 	size_t elements;	/* number of floats in a vector on the stream,
 				 * including padding */
-	float *base;		/* weights before the present delta; a sum is
+	float *base;		/* weights before the current delta; a sum is
 				 * added to them, and a model replaces them;
 				 * borrowed; NULL: send gradients */
 	float *mean, *wide;	/* `params` and `elements` floats; owned */
 	struct stream_in stream;
-	uint64_t iteration;	/* iteration of the present weights */
+	uint64_t iteration;	/* iteration of the current weights */
 	uint64_t sent, results;	/* number of gradients sent; number of results
 				 * read */
 	uint64_t models, sums;	/* number of results that changed the weights,

@@ -205,7 +205,7 @@ add_topology(struct figure *fig, const char *path)
 		add_tree(&s, read_word(server, "name"), 0);
 	if (fig->nodes == 0)
 		errx(1, "%s: the scenario has no servers; topology cannot draw "
-		    "trainings and planes",
+		    "training jobs or planes",
 		    path);
 	fig->wide = s.next_x;
 	fig->deep = 1 - s.lowest;

@@ -54,12 +54,12 @@ static const struct opt opts[] = {
 	{ O_JOIN, "join", "DIR",
 	    "print the results of all parts in this folder" },
 	{ O_CHAOS, "chaos", "SEED",
-	    "simulate and check random training runs with faults, from this "
+	    "simulate and check random training jobs with faults, from this "
 	    "seed" },
 	{ O_AUTH, "auth", "WHAT",
 	    "with --chaos: packets to authenticate: none, control or all" },
 	{ O_KILL_RACKS, "kill-racks", NULL,
-	    "with --chaos: restart racks of asynchronous training runs" },
+	    "with --chaos: restart racks of asynchronous training jobs" },
 	{ O_SEVERE, "severe", NULL,
 	    "with --chaos: more packet losses, and several faults at the same "
 	    "time" },
@@ -94,7 +94,8 @@ struct options {
 	struct runner_shard mine;
 	const char *join;	/* folder of the parts to join, or NULL */
 	const char *chaos;		/* first seed of --chaos, or NULL */
-	enum tag_auth auth;	/* authentication in the trainings of --chaos */
+	enum tag_auth auth;	/* authentication in the training jobs of
+				 * --chaos */
 	bool kills_racks, severe;
 	char *set[SETS_MAX];		/* settings "PATH=VALUE" */
 	size_t sets;
@@ -147,7 +148,7 @@ check_options(const struct options *options)
 		errx(2, "--severe needs --chaos");
 	if (options->chaos == NULL && options->auth != TAG_AUTH_NONE)
 		errx(2, "--auth needs --chaos; in a scenario, give each "
-		    "training the key 'auth'");
+		    "training job the key 'auth'");
 	if (options->join != NULL && (sets || options->runs != NULL))
 		errx(2, "--join prints existing results and can be used only "
 		    "with --json, --csv, --total, --columns and -q");
@@ -457,7 +458,7 @@ run_planes(const struct options *options, struct runner *r)
 	return rc;
 }
 
-/* Run random trainings, which are derived from their seeds alone. */
+/* Run random training jobs, which are derived from their seeds alone. */
 static int
 run_chaos(const struct options *options)
 {
@@ -489,7 +490,7 @@ choose_output(struct options *options, const struct runner *r)
 	    RESULT_TRAINING))
 		errx(2, "--total: there is no row that combines all %s",
 		    r->by ==
-		    RESULT_SWITCH ? "switches" : "trainings");
+		    RESULT_SWITCH ? "switches" : "training jobs");
 	opt_check("columns", options->columns, output_choose(&options->view, r,
 	    options->columns));
 }
@@ -549,8 +550,8 @@ run_scenario(struct options *options)
 		return run_planes(options, &r);
 	if (r.point[0].sc.trainings.n > 0) {
 		if (options->by != RESULT_GROUP)
-			errx(2, "--by cannot be used with trainings, each of "
-			    "which has one row");
+			errx(2, "--by cannot be used with training jobs, each "
+			    "of which has one row");
 		r.by = RESULT_TRAINING;
 	}
 	choose_output(options, &r);

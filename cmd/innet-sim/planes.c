@@ -1,4 +1,6 @@
-/* planes.c - run switches of any program, with links between them: planes.h */
+/*
+ * planes.c - run switches of any program, with links between them; see planes.h
+ */
 #include "config.h"
 
 #include <errno.h>

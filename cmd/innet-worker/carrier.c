@@ -16,8 +16,8 @@
 #define PATIENCE_NS 5000000000u	/* longest time that a child may take to end */
 #define LINK_NS 1000000u	/* time to wait for room on a full link */
 #define NAP_NS 50000000u	/* longest wait */
-#define PLACED_BYTES 8192u	/* shorter messages are not received into a
-				 * place */
+#define PLACED_BYTES 8192u	/* shorter messages are not received directly
+				 * into their place in the vector */
 
 void
 carrier_open(struct carrier *c, const struct worker_conf *cf, uint8_t tos,
@@ -166,9 +166,10 @@ carrier_wait(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 }
 
 /*
- * Find the place of the next message.  Returns false if the place is not known.
- * A place is not used for short messages, because one call receives many of
- * them.  With a multicast group, only messages of the group have a place.
+ * Find the place in the vector for the data of the next message.  Returns false
+ * if the place is not known.  A place is not used for short messages, because
+ * one call receives many of them.  With a multicast group, only messages of the
+ * group have a place.
  */
 static bool
 find_place(struct carrier *c)
@@ -183,7 +184,10 @@ find_place(struct carrier *c)
 	return m->find_place(c->ctx, &c->place);
 }
 
-/* Receive messages, or one message directly into its place. */
+/*
+ * Receive messages, or receive one message directly into its place in the
+ * vector.
+ */
 static int
 receive_messages(struct carrier *c)
 {

@@ -28,8 +28,8 @@
 enum {
 	CARRIER_AT_ONCE = 64, /* number of events or batches before other work
 			       * is done */
-	CARRIER_MISSES = 16	/* after a wrong guess of a place, number of
-				 * messages without a guess */
+	CARRIER_MISSES = 16	/* number of messages for which no place is
+				 * guessed after a wrong guess */
 };
 
 enum carrier_event {
@@ -52,11 +52,11 @@ struct carrier {
 	/* functions of the mode, and their argument */
 	const struct carrier_callbacks *callbacks;
 	void *ctx;
-	struct udp_scatter place; /* place of the message, if `placed` is
-				   * true */
+	struct udp_scatter place; /* place in the vector for the data of the
+				   * message, if `placed` is true */
 	bool placed;
 	unsigned misses;	/* number of further messages for which no place
-				 * is tried */
+				 * is guessed */
 	unsigned batches; /* number of batches received since the last wait */
 	struct child child;
 	struct stream_order order; /* state of the dialogue with the child */
@@ -197,10 +197,10 @@ struct carrier_callbacks {
 	void (*receive)(void *ctx, const struct udpio_packet *p,
 	    uint64_t now_ns);
 	/*
-	 * find_place stores the place where the next message belongs, or
-	 * returns false if the place is not known.  matches_place returns true
-	 * if the message has the expected headers.  find_place is NULL if the
-	 * place is never known.
+	 * find_place stores the place in the vector for the data of the next
+	 * message, or returns false if the place is not known.  matches_place
+	 * returns true if the message has the expected headers.  find_place is
+	 * NULL if the place is never known.
 	 */
 	bool (*find_place)(void *ctx, struct udp_scatter *l);
 	bool (*matches_place)(void *ctx, const struct udpio_message *m);

@@ -1,4 +1,4 @@
-/* control-io.c - send and receive control messages: control-io.h */
+/* control-io.c - send and receive control messages; see control-io.h */
 #include <inttypes.h>
 
 #include "common/auth/nonce.h"

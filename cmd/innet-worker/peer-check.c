@@ -1,4 +1,4 @@
-/* peer-check.c - find out why no model arrives: peer-check.h */
+/* peer-check.c - find out why no model arrives; see peer-check.h */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* stall-report.c - report why a job does not continue: stall-report.h */
+/* stall-report.c - report why a job does not continue; see stall-report.h */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

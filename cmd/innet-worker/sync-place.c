@@ -1,13 +1,13 @@
-/* sync-place.c - find the place of results before they arrive */
+/* sync-place.c - find the place of results in the vector before they arrive */
 #include "common/iswitch/sync-worker.h"
 
 #include "cmd/innet-worker/sync.h"
 
 /*
- * Find the place of the next results.  Results arrive in order, so the next
- * results belong to the first gap in the vector.  The place is not used if each
- * result has a tag to check, or if the worker repeats an iteration whose result
- * has already arrived.
+ * Find the place of the next results in the vector.  Results arrive in order,
+ * so the next results belong to the first gap in the vector.  The place is not
+ * used if each result has a tag to check, or if the worker repeats an iteration
+ * whose result has already arrived.
  */
 bool
 sync_find_place(void *ctx, struct udp_scatter *l)

@@ -52,12 +52,12 @@ struct sync {
 };
 
 /*
- * Find the place of the results that come next.  Returns false if it is not
- * known.  ctx points to a struct sync.
+ * Find the place in the vector for the results that come next.  Returns false
+ * if the place is not known.  ctx points to a struct sync.
  */
 bool sync_find_place(void *ctx, struct udp_scatter *l);
 
-/* Are these the results whose place was found? */
+/* Are the results in the message those whose place was found? */
 bool sync_matches_place(void *ctx, const struct udpio_message *m);
 
 #endif

@@ -40,8 +40,8 @@ struct udp_scatter {
 };
 
 /*
- * Return the buffer for bytes that do not fit into the place;
- * udp_scatter_gather() uses it, too.
+ * Return the buffer for bytes that do not fit into the place.
+ * udp_scatter_gather() also uses this buffer.
  */
 static inline uint8_t *
 udp_scatter_rest(const struct udpio *u)

@@ -21,7 +21,7 @@ enum {
 	ROOM_NS = 1000000	/* time to wait until a full link has drained */
 };
 
-/* The actions that LGC can take now, as bits. */
+/* The actions that the gradient thread (LGC) can take now, as bits. */
 enum { CAN_GREET = 1, CAN_END = 2, CAN_COMMIT = 4 };
 
 /* Wake the thread that waits for an eventfd. */
@@ -169,8 +169,8 @@ send_run(
 }
 
 /*
- * Wake LGC if it can do something that it could not do at the last check.
- * Returns the time of the next check.
+ * Wake the gradient thread (LGC) if it can do something that it could not do at
+ * the last check.  Returns the time of the next check.
  */
 static uint64_t
 notify_if_possible(struct weight_thread *l, uint64_t now_ns)
@@ -237,7 +237,8 @@ rejoin_job(struct weight_thread *l, const uint8_t *weights, uint64_t first,
 		    l->elements);
 	free(copy);
 	l->w.in.joins = joins;
-	l->w.weights.applied = 1;	/* LGC must get these weights */
+	l->w.weights.applied = 1;	/* the gradient thread (LGC) must get
+					 * these weights */
 	l->was_member = true;
 }
 
@@ -392,8 +393,8 @@ is_over(struct weight_thread *l)
 }
 
 /*
- * Wait without the lock until a packet arrives, LGC wakes us, or deadline_ns is
- * reached.
+ * Wait without the lock until a packet arrives, the gradient thread (LGC) wakes
+ * this thread, or deadline_ns is reached.
  */
 static void
 wait_for_events(struct weight_thread *l, uint64_t deadline_ns)
@@ -419,8 +420,8 @@ wait_for_events(struct weight_thread *l, uint64_t deadline_ns)
 	ts = timer_to_timespec(timer_earlier(ns, TIMER_SECOND_NS));
 	pthread_mutex_unlock(&l->lock);
 	while (atomic_load(&l->lock_waiters) > 0)
-		sched_yield();	/* let LGC take the lock, because a mutex is not
-				 * fair */
+		sched_yield();	/* let the gradient thread (LGC) take the lock,
+				 * because a mutex is not fair */
 	n = ppoll(p, 3, &ts, NULL);
 	udp_multicast_set_ready(l->u, n, p[0].revents, p[2].revents);
 	pthread_mutex_lock(&l->lock);

@@ -40,8 +40,8 @@ struct weight_thread {
 	uint32_t elements;
 	bool ascend;	/* add gradients instead of subtracting them */
 	pthread_t thread;
-	int wake_fd, notify_fd; /* eventfd that wakes the thread; eventfd that
-				 * wakes LGC */
+	int wake_fd, notify_fd; /* eventfd that wakes this thread; eventfd that
+				 * wakes the gradient thread (LGC) */
 	atomic_uint lock_waiters; /* number of threads that wait for the lock */
 
 	pthread_mutex_t lock;		/* protects the following fields */
@@ -54,8 +54,8 @@ struct weight_thread {
 			    * weights */
 	uint8_t *gradient; /* the committed gradient; owned */
 	bool leave, over, failed;
-	unsigned possible; /* the actions that LGC could take at the last
-			    * check */
+	unsigned possible; /* the actions that the gradient thread (LGC) could
+			    * take at the last check */
 	int64_t reported_round;	/* next round whose CRC may be printed */
 	uint64_t n[WEIGHT_THREAD_COUNTS];
 	struct durations rounds; /* times from a commit to the next round */

@@ -413,7 +413,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	innet-plot --script topology "$scenarios/datacenter.json" | grep -q "set label 'rack x 100' at"
 	for f in "$scenarios"/olaf-*.json; do innet-plot --script topology "$f" >out; done
 	run -1 innet-plot topology "$scenarios/iswitch-table5.json"
-	[[ $output == *"the scenario has no servers; topology cannot draw trainings and planes" ]]
+	[[ $output == *"the scenario has no servers; topology cannot draw training jobs or planes" ]]
 	echo '{"servers":[{"name":"a"}],"links":[{"from":"b","to":"a"},{"from":"b","to":"b"}]}' >circle.json
 	run -1 innet-plot topology circle.json
 	[[ $output == *"the links form a loop"* ]]

@@ -404,7 +404,7 @@ says() {
 	    'workers[0].access_capture: the group has no access links; give access_rate, access_propagation or access_loss'
 	bad '.duration = "none"' 'workers[0].count: must not be none without a duration, or the run would never end'
 	bad '.faults = [{"switch": "sw", "training": "x", "from": "1s", "to": "2s"}]' \
-	    'faults[0].training: the scenario has no trainings'
+	    'faults[0].training: the scenario has no training jobs'
 	bad '.traffic = [{"at": "ps", "rate": 1}]' "traffic[0].at: no switch is called 'ps'"
 	bad '.workers[0].name = "all"' "workers[0].name: 'all' is reserved for the row of all groups; use another name"
 	bad '.traffic = [{"at": "sw", "rate": 1, "name": "all"}]' "traffic[0].name: 'all' is reserved for the row of all traffic; use another name"

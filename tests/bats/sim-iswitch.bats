@@ -278,7 +278,7 @@ r=$((10000 + 14640))
 	jq -n '[{ vector: "14640B", iterations: 2, rate: "8G", compute: "1ms" }] |
 		{ duration: "none", trainings: (. + .) }' >s.json
 	run -1 innet-sim -q -w out s.json
-	[[ $output == "innet-sim: -w: two trainings have a node 'switch."*"' and would write the same files; give each training a name" ]]
+	[[ $output == "innet-sim: -w: two training jobs have a node 'switch."*"' and would write the same files; give each training job a name" ]]
 	[ ! -e out ]
 	jq '.trainings[0].name = "other"' s.json | innet-sim -q -w out - >f
 	[ -e out/other.switch.in.pcap ] && [ -e out/switch.switch.in.pcap ]
@@ -354,7 +354,7 @@ failing() {
 	cp f want
 	failing '' '{ link: "worker", from: "5100us", to: "5900us" }, { switch: "switch", from: "9s", to: "10s" },
 		{ training: "y", link: "worker", from: "10ms", to: "15ms" }' || true
-	[ "$(cat err)" = "innet-sim: s.json: faults[2].link: no training called y has a link called 'worker'" ]
+	[ "$(cat err)" = "innet-sim: s.json: faults[2].link: no training job called y has a link called 'worker'" ]
 	failing '' '{ link: "worker", from: "5100us", to: "5900us" }, { switch: "switch", from: "9s", to: "10s" }'
 	cmp want f
 }
@@ -444,9 +444,9 @@ refused() {
 	refused '"mode": "async", "barrier": true' ".barrier: needs mode sync"
 	refused '"approach": "ring", "workers": 1' ".workers: a ring has at least two"
 	refused '"approach": "ring", "loss": "1%"' ".loss: a ring does not retransmit and cannot have losses"
-	refused '"loss": "60%"' ".loss: must be at most half, or the training would not end"
-	refused '"mode": "async", "compute": 0' ".compute: must be more than 0, or the training would not end"
-	refused '"iterations": "none", "compute": 0' ".compute: must be more than 0, or the training would not end"
+	refused '"loss": "60%"' ".loss: must be at most half, or the training job would not end"
+	refused '"mode": "async", "compute": 0' ".compute: must be more than 0, or the training job would not end"
+	refused '"iterations": "none", "compute": 0' ".compute: must be more than 0, or the training job would not end"
 	refused '"workers": 5000' ".workers: '5000': too large"
 	refused '"vector": "12B"' ".vector: must have at least one float for each worker"
 	refused '"payload": "1470B"' ".payload: the payload must be 8 bytes plus a multiple of 4"
@@ -457,12 +457,12 @@ refused() {
 	training '"iterations": 1'
 	jq '.switches = [ { "name": "sw" } ]' s.json >b.json
 	run -1 --separate-stderr innet-sim b.json
-	[ "$stderr" = "innet-sim: b.json: switches: this list cannot be used with trainings" ]
+	[ "$stderr" = "innet-sim: b.json: switches: this list cannot be used with training jobs" ]
 	echo '{ "trainings": [ ] }' >b.json
 	run -1 --separate-stderr innet-sim b.json
 	[ "$stderr" = "innet-sim: b.json: switches: is missing" ]
 	run -2 --separate-stderr innet-sim --by switch s.json
-	[[ $stderr == *"--by cannot be used with trainings, each of which has one row" ]]
+	[[ $stderr == *"--by cannot be used with training jobs, each of which has one row" ]]
 }
 
 @test "planes: innet-sim and the filter process a capture alike, with any program" {

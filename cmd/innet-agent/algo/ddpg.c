@@ -164,7 +164,7 @@ learn_critic(struct learner *l, struct batch *b)
 
 /*
  * Return the critic that the actor's gradient follows.  This is either the
- * present critic (Meng's lagged critic), or the critic as it will be after its
+ * current critic (Meng's lagged critic), or the critic as it will be after its
  * own step (Lillicrap's order).
  */
 static const float *

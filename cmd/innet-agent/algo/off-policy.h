@@ -57,11 +57,11 @@ struct offp {
 	struct batch drawn;
 	struct nstep window;
 	struct env env;
-	double sum;		/* sum of the present episode's rewards */
+	double sum;		/* sum of the current episode's rewards */
 	float *now, *after;	/* observations before and after the step */
-	struct batch *batch;	/* the batch of this lesson */
+	struct batch *batch;	/* the batch that was drawn last */
 	float *target;		/* l->params weights; NULL before the first
-				 * lesson */
+				 * gradient */
 	uint64_t lessons;
 	/* Set by the algorithm's open(): */
 	void (*act)(struct learner *l, const float *obs,
@@ -83,8 +83,8 @@ void offp_close(struct offp *o);
 
 /*
  * Name the parts (algo.parts) of a learner that does not play and whose memory
- * is on a server.  These are all the parts that the next lesson depends on,
- * except the experiences that it draws.
+ * is on a server.  These are all the parts on which the next gradient depends,
+ * except the experiences that are drawn for it.
  */
 void offp_parts(struct learner *l, struct snapshot *s);
 
@@ -100,7 +100,7 @@ void offp_miss(struct learner *l, const float *target,
 /* Draw a batch to learn from.  Return NULL if training is over. */
 struct batch *offp_draw(struct learner *l);
 
-/* Return the exponent of the importance weights after `lessons` lessons. */
+/* Return the exponent of the importance weights after `lessons` gradients. */
 double offp_beta(const struct hyperparameters *hyper, uint64_t lessons);
 
 /* Return the priority of an experience with the error `miss`. */

@@ -1,9 +1,10 @@
 /*
  * policy-gradient.h - policy gradients: the parts that a2c and ppo share
  *
- * A lesson is a full rollout, and a gradient is computed from a minibatch of
- * its rows.  To compute a gradient, call pg_see(), then pg_row() for each row
- * of the minibatch, and then pg_apply_gradient().
+ * The learner learns from one full rollout at a time.  Each gradient is
+ * computed from a minibatch of rows of the rollout.  To compute a gradient,
+ * call pg_see(), then pg_row() for each row of the minibatch, and then
+ * pg_apply_gradient().
  */
 #ifndef INNET_AGENT_ALGO_POLICY_GRADIENT_H
 #define INNET_AGENT_ALGO_POLICY_GRADIENT_H

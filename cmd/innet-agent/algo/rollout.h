@@ -22,8 +22,8 @@ struct roll {
 	const struct env_kind *kind;
 	size_t envs, horizon, rows;	/* rows = envs * horizon */
 	struct env *env;
-	double *sum;		/* sum of each present episode's rewards */
-	float *now;		/* envs x obs: present observations */
+	double *sum;		/* sum of each current episode's rewards */
+	float *now;		/* envs x obs: current observations */
 	/* These have one element for each row: */
 	float *obs;		/* rows x kind->obs */
 	union env_action *action;
@@ -45,7 +45,10 @@ struct roll roll_open(const struct env_kind *kind,
 /* Free the memory that roll_open() allocated. */
 void roll_close(struct roll *r);
 
-/* Write the state of r to s, or read it back.  Call this between lessons. */
+/*
+ * Write the state of r to s, or read it back.  Call this only between two
+ * learning phases.
+ */
 void roll_parts(struct roll *r, struct snapshot *s);
 
 /*

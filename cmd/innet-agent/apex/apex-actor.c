@@ -51,7 +51,7 @@ struct actor {
 						 * ended since the last push */
 	size_t rewards;
 	struct params params;	/* work space for parameters */
-	uint64_t version;	/* version of the present parameters */
+	uint64_t version;	/* version of the current parameters */
 	bool have;		/* parameters have been received */
 	uint64_t fresh_ns;	/* time when the parameters last changed */
 	const struct link *failed;	/* the link that was used last */
@@ -231,7 +231,7 @@ refer_to_frames(struct actor *a, size_t i, const uint8_t *p)
 }
 
 /*
- * Compute the priorities with the present parameters, and encode all
+ * Compute the priorities with the current parameters, and encode all
  * experiences.
  */
 static void

@@ -49,8 +49,8 @@ struct codec_film {
 };
 
 /*
- * Allocate a film for n <= CODEC_FILM_MOST experiences.  Exits with status 1 if
- * there is no memory.
+ * Allocate the arrays of a struct codec_film for n <= CODEC_FILM_MOST
+ * experiences.  Exits with status 1 if there is no memory.
  */
 enum { CODEC_FILM_MOST = 32768 };
 struct codec_film codec_film_open(size_t n);
@@ -58,8 +58,8 @@ void codec_film_close(struct codec_film *f);
 
 /*
  * Add experience i, whose two frames of `frame` bytes are at p.  The number i
- * is 0, or one more than in the last call; 0 starts a new film.  Only the last
- * `back` frames are searched for an equal frame.
+ * is 0, or one more than in the last call; 0 starts a new list of frames.  Only
+ * the last `back` frames are searched for an equal frame.
  */
 void codec_film_add(struct codec_film *f, size_t i, const uint8_t *p,
     size_t frame, size_t back);

@@ -129,7 +129,7 @@ static inline bool respcall_next(struct respcall *c, struct respreply *r,
 static inline bool respcall_want(struct respcall *c, enum respreply_kind kind,
     struct respreply *r, const char *what);
 
-/* Read the first len bytes of the present bulk's body into `to`. */
+/* Read the first len bytes of the current bulk's body into `to`. */
 static inline bool respcall_body(struct respcall *c, void *to, size_t len,
     const char *what);
 

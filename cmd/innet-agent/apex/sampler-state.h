@@ -5,10 +5,10 @@
  * interface (sampler.h).
  *
  * With --batches, one exchange draws several batches and returns the priorities
- * of all of them, so that the cost of an exchange is shared by several lessons.
- * The rows are dealt to the batches in turn: the first experience drawn goes to
- * the first batch, the second to the second batch, and so on.  The reason is
- * that a draw returns its strata in order.
+ * of all of them, so that several batches share the cost of an exchange.  The
+ * rows are dealt to the batches in turn: the first experience drawn goes to the
+ * first batch, the second to the second batch, and so on.  The reason is that a
+ * draw returns its strata in order.
  */
 #ifndef INNET_AGENT_APEX_SAMPLER_STATE_H
 #define INNET_AGENT_APEX_SAMPLER_STATE_H
@@ -24,7 +24,8 @@
 /* How a learner exchanges batches with the memory. */
 enum sampler_mode {
 	SAMPLER_BLOCKING,  /* the learner waits for each exchange */
-	SAMPLER_PIPELINED, /* request a batch, and read it one lesson later */
+	SAMPLER_PIPELINED, /* request a batch, and read it after learning from
+			    * another one */
 	SAMPLER_THREADED   /* a thread makes the exchanges */
 };
 

@@ -1,16 +1,16 @@
 /*
  * sampler.h - draw a learner's batches from a replay memory on other machines
  *
- * The next batch is drawn while the learner learns from the present one.  One
+ * The next batch is drawn while the learner learns from the current one.  One
  * exchange sends the priorities of the batch that was just used and draws
  * another.  So a draw uses all new priorities except those of the batch that is
  * in use.
  *
- * If the memory is a table and its reply is small, the learner requests a batch
- * and reads it one lesson later.  This needs no second processor, which actors
- * may be using.  Otherwise a thread does the exchanges, because receiving large
- * replies or drawing from a list takes processor time.  Without prefetching,
- * the learner waits for each exchange.
+ * If the memory is a table and its reply is small, the learner requests a
+ * batch, learns from another one, and then reads the reply.  This needs no
+ * second processor, which actors may be using.  Otherwise a thread does the
+ * exchanges, because receiving large replies or drawing from a list takes
+ * processor time.  Without prefetching, the learner waits for each exchange.
  */
 #ifndef INNET_AGENT_APEX_SAMPLER_H
 #define INNET_AGENT_APEX_SAMPLER_H

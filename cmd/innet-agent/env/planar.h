@@ -98,7 +98,7 @@ struct planar {
 struct planar_body planar_body_of(const struct xy *corner, unsigned n,
     double density, struct xy at, double angle);
 
-/* Return the present place of the origin of b's frame. */
+/* Return the current place of the origin of b's frame. */
 struct xy planar_origin(const struct planar_body *b);
 
 /* Apply an impulse in N s to b at a point in world coordinates. */

@@ -14,7 +14,7 @@
 #include "cmd/innet-agent/net/kern.h"
 
 enum optimizer_status {
-	OPTIMIZER_CONTINUE,	/* continue with the present weights */
+	OPTIMIZER_CONTINUE,	/* continue with the current weights */
 	OPTIMIZER_END,		/* training has ended normally */
 	OPTIMIZER_FAILED	/* training failed; a message was printed */
 };

@@ -31,7 +31,8 @@ struct spread {
 };
 
 struct sights {
-	struct hashmap index;	/* maps the hash of a packet to its sight */
+	struct hashmap index;	/* maps the hash of a packet to its struct
+				 * sight */
 	struct sight *sight;
 	size_t n, room;
 	struct hashmap pairs;	/* maps the hash of a pair to the number of the

@@ -41,7 +41,7 @@ set_update(const struct source_options *options, const struct format_found *in,
 }
 
 /*
- * Get the next update from the messages of the present packet.  Return false if
+ * Get the next update from the messages of the current packet.  Return false if
  * no update is left.
  */
 static bool

@@ -41,7 +41,7 @@ struct messages {
 	 * tell, because the format has no length field.
 	 */
 	uint64_t unsure;
-	/* A message of the present datagram was returned. */
+	/* A message of the current datagram was returned. */
 	bool begun;
 };
 

@@ -70,8 +70,8 @@ struct tcp {
 					 * stream */
 	struct tcp_stream **stream;	/* owned */
 	size_t streams;
-	struct tcp_stream *now;		/* stream of the present run */
-	struct tcp_run run;		/* unread rest of the present run */
+	struct tcp_stream *now;		/* stream of the current run */
+	struct tcp_run run;		/* unread rest of the current run */
 	uint64_t stamp_ns;		/* time stamp of the latest packet */
 	size_t ending;			/* number of streams that tcp_end()
 					 * finished */
@@ -238,9 +238,9 @@ tcp_trim(const struct tcp_stream *s, struct tcp_run *r)
 }
 
 /*
- * If the first waiting run is next in the stream, make it the present run.
- * Otherwise, if give_up is set, make the gap before the waiting run the present
- * run.  Return false if there is no new present run.
+ * If the first waiting run is next in the stream, make it the current run.
+ * Otherwise, if give_up is set, make the gap before the waiting run the current
+ * run.  Return false if there is no new current run.
  */
 static inline bool
 tcp_waiting(struct tcp *t, struct tcp_stream *s, bool give_up)

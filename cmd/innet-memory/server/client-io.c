@@ -18,11 +18,12 @@
 enum {
 	TAIL_BYTES = 512, /* number of bytes to receive after a bulk, for the
 			   * line end of the bulk */
-	TURN_NS = 2000000, /* time in a turn after which no command starts */
-	NEAR_BYTES = 512 << 10,	/* limit on bytes to send in a turn, to this
-				 * host */
-	FAR_BYTES = 64 << 10,	/* limit on bytes to send in a turn, to other
-				 * hosts */
+	TURN_NS = 2000000, /* time in a client's turn after which no command
+			    * starts */
+	NEAR_BYTES = 512 << 10,	/* limit on bytes to send in a client's turn, to
+				 * this host */
+	FAR_BYTES = 64 << 10,	/* limit on bytes to send in a client's turn, to
+				 * other hosts */
 	SPARE_BYTES = 4 << 20,	/* extra room for a request with many
 				 * arguments */
 	SMALL_BYTES = 16 << 10,	/* size of input that is kept even if memory is
@@ -196,8 +197,9 @@ client_feed(struct client *c, const uint8_t *p, size_t len)
 }
 
 /*
- * Tell epoll which events matter for this client now.  A stranger that has
- * closed its sending side still gets the delayed reply to a wrong password.
+ * Tell epoll which events matter for this client now.  An unauthenticated
+ * client that has closed its sending side still gets the delayed reply to a
+ * wrong password.
  */
 static void
 update_epoll(struct client *c)
@@ -335,7 +337,7 @@ client_take_turn(struct client *c)
 	if (!c->stalled || !may_run(c))
 		return;
 	if (c->turn_ns == c->srv->now_ns) {
-		/* try again in the loop's next turn */
+		/* try again in the next pass of the event loop */
 		c->srv->turns_wanted = true;
 		return;
 	}
@@ -348,7 +350,8 @@ client_retry_parked(struct client *c, bool late)
 {
 	client_retry *retry = c->retry;
 
-	begin_turn(c, false);	/* no requests may follow in this turn */
+	begin_turn(c, false);	/* no requests may follow in this turn of the
+				 * client */
 	c->parked_seen = c->srv->changes;
 	if (!retry(c, &c->in.args, late))
 		return;

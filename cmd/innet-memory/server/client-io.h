@@ -17,7 +17,8 @@ void client_readable(struct client *c);
 void client_writable(struct client *c);
 
 /*
- * Run more requests of a client that has some left, at most once a loop turn.
+ * Run more requests of a client that has requests left.  The caller does this
+ * at most once in each pass of the event loop.
  */
 void client_take_turn(struct client *c);
 

@@ -30,7 +30,10 @@ typedef bool client_retry(struct client *c, const struct resp_args *a,
 typedef bool client_resume(struct client *c, struct resp_args *a);
 
 enum { CLIENT_NAME_BYTES = 128, CLIENT_ADDR_BYTES = 120,
-	/* limit on the bytes of replies that a stranger leaves unread */
+	/*
+	 * limit on the bytes of replies that an unauthenticated client leaves
+	 * unread
+	 */
 	CLIENT_STRANGER_OUT_BYTES = 16 << 10,
 	/* a reply in slices pauses above this number of unread bytes */
 	CLIENT_RESUME_BYTES = 1 << 20 };
@@ -57,20 +60,24 @@ struct client {
 	unsigned epoll_events;		/* events that epoll watches for */
 	/* reason to close the client after its replies, or DISCONNECT_NONE */
 	enum disconnect_reason disconnect;
-	/* set if the client will be closed at the end of the loop's turn */
+	/*
+	 * set if the client will be closed at the end of this pass of the event
+	 * loop
+	 */
 	bool dead;
 	bool stalled;			/* requests in `unread` must wait */
 	bool eof;	/* the client has closed its sending side */
 	bool remote;	/* the client's address is not loopback */
 	bool authenticated;		/* also true if there is no password */
-	bool stranger;	/* the client is in the list of strangers */
+	bool stranger;	/* the client is in the list of unauthenticated
+			 * clients */
 	/*
-	 * Number of wrong passwords, and of requests, since the client became a
-	 * stranger.
+	 * Number of wrong passwords, and of requests, since the client became
+	 * unauthenticated.
 	 */
 	unsigned guesses, asked;
-	uint64_t stranger_ns;		/* time when the client became a
-					 * stranger */
+	uint64_t stranger_ns;		/* time when the client became
+					 * unauthenticated */
 	/* links in the list that begins at srv->stranger_first */
 	struct client *stranger_prev, *stranger_next;
 	bool no_evict;
@@ -97,14 +104,14 @@ struct client {
 struct client *client_new(struct server *srv, int fd, const char *addr);
 
 /*
- * Make c a stranger, which is a client that has not given the password.  If the
+ * Mark c as unauthenticated, because it has not given the password.  If the
  * server has no password, mark c as authenticated instead.
  */
 void client_begin_stranger(struct client *c);
 
 /*
- * Remove c from the list of strangers, because it has given the password or is
- * being closed.
+ * Remove c from the list of unauthenticated clients, because it has given the
+ * password or is being closed.
  */
 void client_end_stranger(struct client *c);
 

@@ -68,8 +68,8 @@ reserve_client(struct server *srv)
 }
 
 /*
- * Return true if there is room for one more client.  If necessary, disconnect a
- * stranger to make room.
+ * Return true if there is room for one more client.  If necessary, disconnect
+ * an unauthenticated client to make room.
  */
 static bool
 find_place(struct server *srv)
@@ -143,11 +143,12 @@ listen_again(struct server *srv)
 
 /*
  * Handle an error of accept(); return true if the caller should try again.  If
- * no descriptor is left, disconnect a stranger and use its descriptor.  If
- * there is no stranger, close the spare descriptor, and use it to tell the next
- * client that the server is full.  Otherwise the client would wait, and epoll
- * would wake the server again and again.  If there is no spare descriptor
- * either, stop accepting clients for a while.
+ * no descriptor is left, disconnect an unauthenticated client and use its
+ * descriptor.  If there is no unauthenticated client, close the spare
+ * descriptor, and use it to tell the next client that the server is full.
+ * Otherwise the client would wait, and epoll would wake the server again and
+ * again.  If there is no spare descriptor either, stop accepting clients for a
+ * while.
  */
 static bool
 handle_accept_error(struct server *srv, struct event_source *w)

@@ -79,7 +79,10 @@ reclaim_memory(void *arg, size_t bytes)
 	return lazy_free_make_room(&srv->lazy_free, &srv->account, bytes);
 }
 
-/* Read the password.  Exit if it is longer than a stranger may send. */
+/*
+ * Read the password.  Exit if it is longer than an unauthenticated client may
+ * send.
+ */
 static char *
 read_password(const char *path)
 {
@@ -219,7 +222,7 @@ open_loop(struct server *srv)
 		err(1, "epoll");
 }
 
-/* Free the clients that were closed in this turn. */
+/* Free the clients that were closed in this pass of the event loop. */
 static void
 remove_closed_clients(struct server *srv)
 {
@@ -353,7 +356,8 @@ handle_event(struct server *srv, const struct epoll_event *ev)
 		struct event_source *w =
 		    (struct event_source *)(uintptr_t)(ev->data.u64 - 1);
 
-		if (w->fd != -1) /* the source was not removed in this turn */
+		if (w->fd != -1) /* the source was not removed in this pass of
+				  * the event loop */
 			w->ready(srv, w);
 		return;
 	}
@@ -369,9 +373,9 @@ handle_event(struct server *srv, const struct epoll_event *ev)
 }
 
 /*
- * Give one more turn to each client that still has requests, unless it already
- * had one in this pass of the loop.  As a result, a small request waits for one
- * turn of each such client, not for two or three.
+ * Give one more turn to each client that still has requests, unless the client
+ * already had a turn in this pass of the event loop.  As a result, a small
+ * request waits for one turn of each such client, not for two or three.
  */
 static void
 give_turns(struct server *srv)
@@ -381,7 +385,10 @@ give_turns(struct server *srv)
 		client_take_turn(srv->client[i]);
 }
 
-/* Free some removed keys in each turn, and more keys if no client waits. */
+/*
+ * Free some removed keys in each pass of the event loop, and more keys if no
+ * client waits.
+ */
 static void
 free_removed(struct server *srv)
 {

@@ -62,14 +62,16 @@ struct server {
 	uint64_t version;		/* version of the latest change */
 	/* number of changes that a parked client may wait for */
 	uint64_t changes;
-	/* monotonic time at which this turn of the loop began */
+	/* monotonic time at which this pass of the event loop began */
 	uint64_t now_ns;
 	uint64_t start_ns;
 	int epoll;			/* descriptor of epoll */
 	/* time that commands took in this turn of a client */
 	uint64_t spent_ns;
-	bool turns_wanted;		/* some clients wait for another turn */
-	int events;			/* number of events in this turn */
+	bool turns_wanted;		/* some clients have requests that wait
+					 * for another turn */
+	int events;			/* number of events in this pass of the
+					 * event loop */
 	/*
 	 * a spare descriptor, closed when the server needs it to refuse a
 	 * client
@@ -81,14 +83,16 @@ struct server {
 	struct event_source listener[SERVER_LISTENERS], signal;
 	struct client **client;
 	size_t clients, clients_room, parked, clients_peak;
-	size_t dead;		/* number of clients closed in this turn */
+	size_t dead;		/* number of clients closed in this pass of the
+				 * event loop */
 	/*
 	 * clients that have not given the password, oldest first (see
 	 * stranger.h)
 	 */
 	struct client *stranger_first, *stranger_last;
-	size_t strangers, stranger_bytes;	/* number of strangers; size of
-						 * their buffers in bytes */
+	size_t strangers, stranger_bytes;	/* number of unauthenticated
+						 * clients; size of their
+						 * buffers in bytes */
 	struct client *parked_first, *parked_last;	/* oldest first */
 	uint8_t *input;			/* buffer of SERVER_IN_BYTES */
 	void *heap_end;	/* end of the part of the heap with huge pages */

@@ -21,7 +21,7 @@ stranger_limit_memory(struct server *srv)
 
 /*
  * Close the socket immediately, so that another client can have the descriptor.
- * The client itself is freed at the end of the loop's turn.
+ * The client itself is freed at the end of this pass of the event loop.
  */
 bool
 stranger_evict(struct server *srv)

@@ -21,10 +21,10 @@ struct lazy_free_row;
 enum {
 	LAZY_FREE_AT_ONCE = 256, /* number of things to free when a key is
 				  * queued */
-	LAZY_FREE_BUSY = 512,	/* number of things to free in a turn if clients
-				 * wait */
-	LAZY_FREE_IDLE = 4096 /* number of things to free in a turn if no client
-			       * waits */
+	LAZY_FREE_BUSY = 512,	/* number of things to free in a pass of the
+				 * event loop if clients wait */
+	LAZY_FREE_IDLE = 4096 /* number of things to free in a pass of the event
+			       * loop if no client waits */
 };
 
 struct lazy_free {

@@ -1,4 +1,4 @@
-/* chaos-draw.c - draw a training and its faults: chaos-draw.h */
+/* chaos-draw.c - draw a training job and its faults; see chaos-draw.h */
 #include "config.h"
 
 #include <inttypes.h>
@@ -73,7 +73,7 @@ draw_topology(struct rng *r, struct scenario_training *t)
 	}
 }
 
-/* Draw racks and workers of an asynchronous training. */
+/* Draw racks and workers of an asynchronous training job. */
 static void
 draw_async_racks(struct rng *r, struct scenario_training *t)
 {
@@ -165,10 +165,10 @@ draw_link_faults(struct rng *r, struct chaos_plan *p)
 }
 
 /*
- * If the plan kills a switch of a synchronous training, let it kill at most one
- * worker, and none if there are racks and the plan is not severe.  The other
- * workers pause instead.  Otherwise, the killed worker and the other workers
- * could lack different results.
+ * If the plan kills a switch of a synchronous training job, let it kill at most
+ * one worker, and none if there are racks and the plan is not severe.  The
+ * other workers pause instead.  Otherwise, the killed worker and the other
+ * workers could lack different results.
  */
 static void
 keep_one_alive(struct chaos_plan *p)
@@ -414,7 +414,9 @@ draw_severe_faults(struct rng *r, struct chaos_plan *p)
 	}
 }
 
-/* Make the training and its faults harder; the other draws stay the same. */
+/*
+ * Make the training job and its faults harder; the other draws stay the same.
+ */
 static void
 draw_severe(struct chaos_plan *p)
 {

@@ -1,6 +1,4 @@
-/*
- * chaos-draw.h - draw a random training and its faults from a seed
- */
+/* chaos-draw.h - draw a random training job and its faults from a seed */
 #ifndef INNET_SIM_CHAOS_DRAW_H
 #define INNET_SIM_CHAOS_DRAW_H
 
@@ -15,10 +13,10 @@ enum chaos_kind {
 };
 
 /*
- * Draw a training from `seed`: its topology, sizes and faults.  If kills_racks
- * is true, draw an asynchronous training whose racks are killed and restarted.
- * If severe is true, draw more faults: at least two, many of them at the same
- * time, and more losses and duplicates.
+ * Draw a training job from `seed`: its topology, sizes and faults.  If
+ * kills_racks is true, draw an asynchronous training job whose racks are killed
+ * and restarted.  If severe is true, draw more faults: at least two, many of
+ * them at the same time, and more losses and duplicates.
  */
 void chaos_draw(struct chaos_plan *p, uint64_t seed, bool kills_racks,
     bool severe);

@@ -1,4 +1,4 @@
-/* chaos-run.c - run one random training and check it: chaos-run.h */
+/* chaos-run.c - run one random training job and check it; see chaos-run.h */
 #include "config.h"
 
 #include <inttypes.h>

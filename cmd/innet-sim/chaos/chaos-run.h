@@ -1,4 +1,4 @@
-/* chaos-run.h - run one random training and check its results */
+/* chaos-run.h - run one random training job and check its results */
 #ifndef INNET_SIM_CHAOS_RUN_H
 #define INNET_SIM_CHAOS_RUN_H
 

@@ -1,4 +1,4 @@
-/* chaos.c - run many random trainings on all cores: chaos.h */
+/* chaos.c - run many random training jobs on all cores; see chaos.h */
 #include "config.h"
 
 #include <errno.h>

@@ -1,11 +1,11 @@
 /*
- * chaos.h - run random trainings under random faults, and check them
+ * chaos.h - run random training jobs under random faults, and check them
  *
- * A seed determines a training: chaos-draw.h derives its topology, sizes and
- * faults from the seed alone.  chaos-run.h runs the training and reports what
- * is wrong: a sum that is not exact, results or weights that differ, counters
- * that do not add up, a process that waits forever, packets that never stop, or
- * memory that grows.
+ * A seed determines a training job: chaos-draw.h derives its topology, sizes
+ * and faults from the seed alone.  chaos-run.h runs the training job and
+ * reports what is wrong: a sum that is not exact, results or weights that
+ * differ, counters that do not add up, a process that waits forever, packets
+ * that never stop, or memory that grows.
  */
 #ifndef INNET_SIM_CHAOS_H
 #define INNET_SIM_CHAOS_H
@@ -18,8 +18,8 @@
 struct chaos_options {
 	uint64_t seed, runs, jobs;
 	enum tag_auth auth;
-	bool kills_racks;	/* run asynchronous trainings whose racks are
-				 * killed */
+	bool kills_racks;	/* run asynchronous training jobs whose racks
+				 * are killed */
 	bool severe;	/* more faults at the same time */
 	bool json, quiet, verbose;
 	const volatile int *stopped;

@@ -1,4 +1,4 @@
-/* sim.c - the queue of events, and the pipes: sim.h */
+/* sim.c - the queue of events, and the pipes; see sim.h */
 #include "config.h"
 
 #include <inttypes.h>

@@ -78,21 +78,23 @@ enum sim_loss {
 	SIM_LOSSES
 };
 
-/* A datagram between two nodes of a training. */
+/* A datagram between two nodes of a training job. */
 struct sim_datagram {
 	struct sim_node *from, *to;
 	uint16_t sport, dport;
 	uint16_t len;
 	uint8_t tos;
 	uint8_t p[36];		/* a segment with one float, a control message,
-				 * or the number of a longer message: train.h */
+				 * or the number of a longer message; see
+				 * train.h */
 };
 
 struct sim_packet {
 	uint32_t wire_bytes;	/* length of the frame */
 	union {
 		struct update up;	/* an update without a vector */
-		struct sim_datagram dg;	/* used in a training: train.h */
+		struct sim_datagram dg;	/* used in a training job; see
+					 * train.h */
 	};
 };
 
@@ -194,7 +196,7 @@ struct sim_network {
 	void (*end)(struct sim *);	/* called when the run ends; or NULL */
 };
 
-/* Functions for packet faults at the end of a pipe: link-faults.h. */
+/* Functions for packet faults at the end of a pipe; see link-faults.h. */
 struct sim_pipe_hook {
 	/* does the packet arrive now? */
 	bool (*arrives)(struct sim *, struct sim_pipe *,
@@ -301,12 +303,12 @@ struct sim {
 	uint64_t models_lost[SIM_LOSSES];
 	const volatile int *stopped;	/* set by a signal handler; or NULL */
 	struct training *training;	/* if not NULL, the network consists of
-					 * these trainings only */
+					 * these training jobs only */
 	uint32_t trainings;
 	struct sim_tap *tap; /* captures of each pipe; NULL: no link is
 			      * captured */
 	uint64_t was_ns;	/* now_ns of the previous event */
-	struct sim_source *source;	/* sources of regular traffic:
+	struct sim_source *source;	/* sources of regular traffic; see
 					 * node-traffic.h */
 	uint32_t sources;
 	struct link_faults *link_faults; /* state of link-faults.h, or NULL */

@@ -1,5 +1,5 @@
 /*
- * event-prefetch.c - prefetch the data that the next events will read:
+ * event-prefetch.c - prefetch the data that the next events will read; see
  * event-prefetch.h
  */
 #include "config.h"

@@ -1,5 +1,5 @@
 /*
- * node-server.c - a parameter server: node-server.h
+ * node-server.c - a parameter server; see node-server.h
  *
  * The server records the age of each update and answers it with a model.  The
  * gate and versions come from olaf/server-rule.h.  The rest of server-rule.h

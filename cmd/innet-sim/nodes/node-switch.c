@@ -1,6 +1,6 @@
 /*
  * node-switch.c - a switch, which is one port of a plane that all switches
- * share: node-switch.h
+ * share; see node-switch.h
  */
 #include "config.h"
 

@@ -1,4 +1,4 @@
-/* node-traffic.c - frames of other programs: node-traffic.h */
+/* node-traffic.c - frames of other programs; see node-traffic.h */
 #include "config.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* node-worker.c - a group of workers: node-worker.h */
+/* node-worker.c - a group of workers; see node-worker.h */
 #include "config.h"
 
 #include <stdlib.h>

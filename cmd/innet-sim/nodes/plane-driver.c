@@ -1,4 +1,4 @@
-/* plane-driver.c - drive the data plane by events: plane-driver.h */
+/* plane-driver.c - drive the data plane by events; see plane-driver.h */
 #include "config.h"
 
 #include <stdlib.h>

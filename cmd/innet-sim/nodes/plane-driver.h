@@ -7,8 +7,8 @@
  * All switches in a network of updates share one plane.  Each switch is one
  * port of this plane, in the order of the nodes.  This is possible because
  * program olaf keeps no state about a switch that has no address.  Packets of
- * such a network have no bytes (payload-free.h).  In a training, each switch
- * has its own plane, and datagrams have bytes.
+ * such a network have no bytes (payload-free.h).  In a training job, each
+ * switch has its own plane, and datagrams have bytes.
  */
 #ifndef INNET_SIM_DRIVER_H
 #define INNET_SIM_DRIVER_H
@@ -26,7 +26,7 @@ typedef void sim_plane_send(const struct sim_plane *from, uint32_t socket,
 struct sim_plane {
 	struct plane pl;
 	struct sim *sim;
-	struct sim_node *node;	/* node of the plane, in a training */
+	struct sim_node *node;	/* node of the plane, in a training job */
 	sim_plane_send *send;	/* NULL: updates leave through ports */
 };
 

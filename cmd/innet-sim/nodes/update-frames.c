@@ -1,4 +1,4 @@
-/* update-frames.c - write packets to captures as frames: update-frames.h */
+/* update-frames.c - write packets to captures as frames; see update-frames.h */
 #include "config.h"
 
 #include "cmd/innet-sim/nodes/update-frames.h"

@@ -1,4 +1,4 @@
-/* update-network.c - build a network of updates: update-network.h */
+/* update-network.c - build a network of updates; see update-network.h */
 #include "config.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* captures.c - write captures of nodes and links: captures.h */
+/* captures.c - write captures of nodes and links; see captures.h */
 #include "config.h"
 
 #include <errno.h>
@@ -114,9 +114,9 @@ refuse_twins(const struct sim *s)
 	for (uint32_t i = 1; i < s->nodes && i < NODES_MAX; i++) {
 		for (uint32_t k = 0; k < i && s->trainings > 0; k++) {
 			if (strcmp(s->node[i].name, s->node[k].name) == 0)
-				errx(1, "-w: two trainings have a node '%s' "
-				    "and would write the same files; give each "
-				    "training a name",
+				errx(1, "-w: two training jobs have a node "
+				    "'%s' and would write the same files; give "
+				    "each training job a name",
 				    s->node[i].name);
 		}
 	}

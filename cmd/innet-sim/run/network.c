@@ -1,4 +1,4 @@
-/* network.c - the network of a scenario: network.h */
+/* network.c - the network of a scenario; see network.h */
 #include "config.h"
 
 #include "cmd/innet-sim/run/network.h"

@@ -1,4 +1,6 @@
-/* network.h - make the network of a scenario, for updates or for trainings */
+/*
+ * network.h - make the network of a scenario, for updates or for training jobs
+ */
 #ifndef INNET_SIM_NETWORK_H
 #define INNET_SIM_NETWORK_H
 

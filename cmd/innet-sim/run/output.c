@@ -1,4 +1,4 @@
-/* output.c - print results as a table, as JSON or as CSV: output.h */
+/* output.c - print results as a table, as JSON or as CSV; see output.h */
 #include "config.h"
 
 #include <csv.h>

@@ -1,4 +1,4 @@
-/* result.c - make the rows of a run: result.h */
+/* result.c - make the rows of a run; see result.h */
 #include "config.h"
 
 #include <inttypes.h>

@@ -3,8 +3,8 @@
  *
  * There is a row for each group of workers, each cluster, or each entry of
  * traffic, and a last row for all of them.  Alternatively, there is a row for
- * each switch or training.  Figures are doubles.  Whole numbers below 2^53 are
- * exact.  These include counts, and ages of less than 104 days in ns.
+ * each switch or training job.  Figures are doubles.  Whole numbers below 2^53
+ * are exact.  These include counts, and ages of less than 104 days in ns.
  */
 #ifndef INNET_SIM_RESULT_H
 #define INNET_SIM_RESULT_H

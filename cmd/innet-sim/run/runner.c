@@ -1,4 +1,4 @@
-/* runner.c - do many runs on all cores: runner.h */
+/* runner.c - do many runs on all cores; see runner.h */
 #include "config.h"
 
 #include <errno.h>

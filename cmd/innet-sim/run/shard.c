@@ -1,4 +1,4 @@
-/* shard.c - write and join parts of the runs: shard.h */
+/* shard.c - write and join parts of the runs; see shard.h */
 #include "config.h"
 
 #include <dirent.h>

@@ -1,8 +1,9 @@
 /*
- * chaos-plan.h - a random training, and settings that a scenario cannot express
+ * chaos-plan.h - a random training job, and settings that a scenario cannot
+ * express
  *
- * chaos/chaos-draw.h draws the plan from a seed.  The training reads it through
- * scenario->chaos.
+ * chaos/chaos-draw.h draws the plan from a seed.  The training job reads it
+ * through scenario->chaos.
  */
 #ifndef INNET_SIM_CHAOS_PLAN_H
 #define INNET_SIM_CHAOS_PLAN_H
@@ -27,8 +28,8 @@ struct link_fault_rates {
 
 struct chaos_plan {
 	uint64_t seed;
-	struct scenario sc; /* the scenario has one training, and points to `t`
-			     * and `fault` */
+	struct scenario sc; /* the scenario has one training job, and points to
+			     * `t` and `fault` */
 	struct scenario_training t;
 	struct scenario_fault fault[CHAOS_FAULTS];
 	struct link_fault_rates rates;
@@ -38,7 +39,7 @@ struct chaos_plan {
 			 * round */
 	uint32_t old;	/* bit set of workers that do not repair losses */
 	bool killed;			/* a switch or a worker is killed */
-	bool kills_racks; /* racks of an asynchronous training are killed */
+	bool kills_racks; /* racks of an asynchronous training job are killed */
 	bool severe;	/* more faults at the same time */
 	uint32_t flaps;	/* bit set of faults that are part of a series */
 	uint64_t memory_bytes;	/* memory limit of a switch; 0: no limit */

@@ -1,4 +1,4 @@
-/* scenario-check.c - check a scenario: scenario-check.h */
+/* scenario-check.c - check a scenario; see scenario-check.h */
 #include "config.h"
 
 #include <inttypes.h>
@@ -263,7 +263,7 @@ check_traffic(const struct scenario *s, size_t i, struct json_reader *r)
 
 /*
  * Return the number of switches or links with this name.  If there are several
- * trainings, return the largest number that a training has.
+ * training jobs, return the largest number that a training job has.
  */
 static uint64_t
 count_parts(const struct scenario *s, const struct scenario_fault *f, bool link,
@@ -289,7 +289,7 @@ check_worker_fault(const struct scenario *s, const struct scenario_fault *f,
 {
 	if (s->trainings.n == 0)
 		return json_reader_fail_at(r, "faults", i, "worker",
-		    "the scenario has no trainings");
+		    "the scenario has no training jobs");
 	for (size_t k = 0; k < s->trainings.n; k++) {
 		const struct scenario_training *t = &scenario_trainings(s)[k];
 
@@ -302,12 +302,12 @@ check_worker_fault(const struct scenario *s, const struct scenario_fault *f,
 			continue;
 		if (t->mode != TRAINING_SYNC || t->approach == TRAINING_RING)
 			return json_reader_fail_at(r, "faults", i, "worker",
-			    "%s: only workers of a synchronous training with a "
-			    "switch or a server can be replaced",
+			    "%s: only workers of a synchronous training job "
+			    "with a switch or a server can be replaced",
 			    training_name(t));
 		if (t->barrier)
 			return json_reader_fail_at(r, "faults", i, "worker",
-			    "%s: a worker cannot be replaced in a training "
+			    "%s: a worker cannot be replaced in a training job "
 			    "with barrier", training_name(t));
 	}
 	return true;
@@ -351,7 +351,7 @@ check_fault(const struct scenario *s, size_t i, struct json_reader *r)
 		return false;
 	if (n == 0 && s->trainings.n > 0)
 		return json_reader_fail_at(r, "faults", i, link ? "link" :
-		    "switch", "no training%s%s has a %s called '%s'",
+		    "switch", "no training job%s%s has a %s called '%s'",
 		    f->training[0] == '\0' ? "" : " called ", f->training,
 		    link ? "link" : "switch", name);
 	if (n == 0)
@@ -359,7 +359,7 @@ check_fault(const struct scenario *s, size_t i, struct json_reader *r)
 		    name);
 	if (f->training[0] != '\0' && s->trainings.n == 0)
 		return json_reader_fail_at(r, "faults", i, "training",
-		    "the scenario has no trainings");
+		    "the scenario has no training jobs");
 	if (f->index != SCENARIO_WORD1 && f->index >= n)
 		return json_reader_fail_at(r, "faults", i, "index",
 		    "there are only %" PRIu64 " of '%s', and their numbers "
@@ -411,7 +411,7 @@ check_planes(const struct scenario *s, const cJSON *root, struct json_reader *r)
 }
 
 /*
- * Check that the scenario has either one network, or trainings, which have
+ * Check that the scenario has either one network, or training jobs, which have
  * their own networks.
  */
 static bool
@@ -426,7 +426,7 @@ check_lists(const struct scenario *s, const cJSON *root, struct json_reader *r)
 
 		if (given && s->trainings.n > 0)
 			return json_reader_fail(r,
-			    "%s: this list cannot be used with trainings",
+			    "%s: this list cannot be used with training jobs",
 			    list[i]);
 		if (!given && s->trainings.n == 0 && i < 4)
 			return json_reader_fail(r, "%s: is missing", list[i]);

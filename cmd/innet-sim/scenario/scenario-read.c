@@ -1,4 +1,4 @@
-/* scenario-read.c - the keys of a scenario: scenario-read.h */
+/* scenario-read.c - the keys of a scenario; see scenario-read.h */
 #include "config.h"
 
 #include <string.h>
@@ -207,17 +207,17 @@ static const struct json_reader_key traffic_keys[] = {
 
 static const struct json_reader_key fault_keys[] = {
 	{ "link", JSON_READER_NAME, AT(fault, link),
-	    .help = "switch whose link is down; with training runs: worker, "
+	    .help = "switch whose link is down; with training jobs: worker, "
 	    "rack or server" },
 	{ "switch", JSON_READER_NAME, AT(fault, node), .help =
-	    "switch that is down; with training runs: switch or rack" },
+	    "switch that is down; with training jobs: switch or rack" },
 	{ "worker", JSON_READER_WORD, AT(fault, worker), "none",
 	    .words = fates,
-	    .help = "worker of a training run that fails at time from and "
+	    .help = "worker of a training job that fails at time from and "
 	        "restarts at time to" },
 	{ "training", JSON_READER_NAME, AT(fault, training),
-	    .help = "training run with this fault (without this key: all "
-	        "training runs)" },
+	    .help = "training job with this fault (without this key: all "
+	        "training jobs)" },
 	{ "index", JSON_READER_COUNT, AT(fault, index), "all", 0,
 	    SCENARIO_NODES_MAX, .words = (const char *const[]){ "all", NULL },
 	    .help = "number, from 0, of the link, switch or worker with this "
@@ -293,7 +293,7 @@ static const struct json_reader_key top_keys[] = {
 	    .help = "list of faults and their times" },
 	{ "trainings", JSON_READER_LIST, TOP(trainings),
 	    .list = &training_section,
-	    .help = "list of training runs, instead of the lists above" },
+	    .help = "list of training jobs, instead of the lists above" },
 	{ "planes", JSON_READER_LIST, TOP(planes), .list = &plane_section,
 	    .help = "list of switches of any program that read captures, "
 	    "instead of the lists above" },

@@ -1,5 +1,5 @@
 /*
- * scenario-read.h - read a scenario from JSON: innet-scenario(5)
+ * scenario-read.h - read a scenario from JSON; see innet-scenario(5)
  *
  * scenario_read() fills in the whole struct, including defaults, and checks
  * it.  It trusts nothing in the JSON and does not exit.

@@ -1,4 +1,4 @@
-/* scenario.c - find parts of a scenario by name: scenario.h */
+/* scenario.c - find parts of a scenario by name; see scenario.h */
 #include "cmd/innet-sim/scenario/scenario.h"
 
 #include <stddef.h>

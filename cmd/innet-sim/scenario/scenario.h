@@ -1,5 +1,5 @@
 /*
- * scenario.h - a scenario that was read from JSON: innet-scenario(5)
+ * scenario.h - a scenario that was read from JSON; see innet-scenario(5)
  *
  * There is one struct for each section.  Units are those of base/json-reader.h.
  * scenario-read.h fills in the scenario and scenario-check.h checks it.
@@ -120,7 +120,7 @@ struct scenario_fault {
 	uint64_t index;			/* index of the part; WORD1: all parts
 					 * with that name */
 	uint64_t from_ns, to_ns;
-	char training[JSON_READER_NAME_BYTES];	/* empty: all trainings */
+	char training[JSON_READER_NAME_BYTES];	/* empty: all training jobs */
 };
 
 struct scenario_traffic {
@@ -134,7 +134,7 @@ struct scenario_traffic {
 	uint64_t start_ns, stop_ns;	/* WORD1: never */
 };
 
-/* A switch of any program, with a capture as input: planes.h. */
+/* A switch of any program, with a capture as input; see planes.h. */
 struct scenario_plane {
 	char name[JSON_READER_NAME_BYTES];
 	char options[JSON_READER_FILE_BYTES];	/* options of innet-switch, on
@@ -164,10 +164,10 @@ struct scenario {
 					 * WORD1: true, WORD2: false */
 	struct json_reader_list switches, links, servers, workers, faults;
 	struct json_reader_list traffic;
-	struct json_reader_list trainings; /* trainings are used instead of a
-					    * network */
+	struct json_reader_list trainings; /* training jobs are used instead of
+					    * a network */
 	struct json_reader_list planes;	/* planes are used instead of a network
-					 * and trainings */
+					 * and training jobs */
 	const struct chaos_plan *chaos;	/* plan to which the scenario belongs,
 					 * or NULL */
 };
@@ -205,11 +205,11 @@ static inline const struct scenario_plane * scenario_planes(const struct
 static inline const struct scenario_fault * scenario_faults(const struct
     scenario *s);
 
-/* Does fault f affect training t? */
+/* Does fault f affect training job t? */
 static inline bool scenario_strikes(const struct scenario_fault *f, const struct
     scenario_training *t);
 
-/* Is a worker of training t killed? */
+/* Is a worker of training job t killed? */
 static inline bool scenario_kills(const struct scenario *s, const struct
     scenario_training *t);
 

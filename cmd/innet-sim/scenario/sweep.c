@@ -1,4 +1,4 @@
-/* sweep.c - set values of a scenario by path: sweep.h */
+/* sweep.c - set values of a scenario by path; see sweep.h */
 #include "config.h"
 
 #include <stdlib.h>

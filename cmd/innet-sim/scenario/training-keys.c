@@ -1,4 +1,4 @@
-/* training-keys.c - the keys of a training: training-keys.h */
+/* training-keys.c - the keys of a training job; see training-keys.h */
 #include "config.h"
 
 #include <inttypes.h>
@@ -40,7 +40,7 @@ static const struct json_reader_key keys[] = {
 	{ "approach", JSON_READER_WORD, AT(approach), "switch",
 	    .words = approaches, .help = "device that sums the gradients" },
 	{ "mode", JSON_READER_WORD, AT(mode), "sync", .words = modes,
-	    .help = "synchronous or asynchronous training" },
+	    .help = "kind of training: synchronous or asynchronous" },
 	{ "workers", JSON_READER_COUNT, AT(workers), "4", 1,
 	    TRAINING_WORKERS_MAX,
 	    .help = "number of workers" },
@@ -168,7 +168,7 @@ first_set(const struct scenario_training *t, const char *const *name)
 	return *name;
 }
 
-/* Do all keys that are set belong to the training's program? */
+/* Do all keys that are set belong to the training job's program? */
 static bool
 check_program(const struct scenario_training *t, size_t i,
     struct json_reader *r)
@@ -197,7 +197,9 @@ check_program(const struct scenario_training *t, size_t i,
 	return true;
 }
 
-/* Refuse `slots` unless a switch computes sums in a synchronous training. */
+/*
+ * Refuse `slots` unless a switch computes sums in a synchronous training job.
+ */
 static bool
 check_slots(const struct scenario_training *t, size_t i,
     struct json_reader *r)
@@ -250,11 +252,11 @@ training_check(const struct scenario_training *t, size_t i,
 		    "a ring does not retransmit and cannot have losses");
 	if (t->loss > 0.5)
 		return json_reader_fail_at(r, list, i, "loss",
-		    "must be at most half, or the training would not end");
+		    "must be at most half, or the training job would not end");
 	if (t->compute_ns == 0 && (t->mode == TRAINING_ASYNC ||
 	    t->iterations == UINT64_MAX))
 		return json_reader_fail_at(r, list, i, "compute",
-		    "must be more than 0, or the training would not end");
+		    "must be more than 0, or the training job would not end");
 	if (t->program != TRAINING_DLP && training_elements(t) < t->workers)
 		return json_reader_fail_at(r, list, i, "vector",
 		    "must have at least one float for each worker");

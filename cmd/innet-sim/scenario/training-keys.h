@@ -1,10 +1,11 @@
 /*
- * training-keys.h - the settings of one training in a scenario: synchronous or
- * asynchronous training, as iSwitch compares them
+ * training-keys.h - the settings of one training job in a scenario, which is
+ * synchronous or asynchronous, as in the comparison of the iSwitch paper
  *
- * A training is a separate network.  Its workers are connected to one switch,
- * or they are in racks below a core switch.  The gradients are summed by the
- * switches themselves, by a parameter server, or by the workers in a ring.
+ * A training job is a separate network.  Its workers are connected to one
+ * switch, or they are in racks below a core switch.  The gradients are summed
+ * by the switches themselves, by a parameter server, or by the workers in a
+ * ring.
  */
 #ifndef INNET_SIM_TRAINING_H
 #define INNET_SIM_TRAINING_H
@@ -34,8 +35,8 @@ enum training_shape {
 
 struct scenario_training {
 	/*
-	 * name of the training; empty: the approach and the mode serve as the
-	 * name
+	 * name of the training job; empty: the approach and the mode serve as
+	 * the name
 	 */
 	char name[JSON_READER_NAME_BYTES];
 	uint64_t program;		/* enum training_program */
@@ -70,14 +71,14 @@ struct scenario_training {
 	uint64_t copy_bps;		/* 0: copies take no time */
 	uint64_t packet_ns;		/* time that a host needs for each
 					 * packet */
-	bool capture;	/* capture the training's links if -w is given */
+	bool capture;	/* capture the training job's links if -w is given */
 	uint64_t auth;	/* enum tag_auth; NONE: no key is used */
 	uint64_t give_up_ns; /* time in ns, or one of the words auto and none */
 };
 
 extern const struct json_reader_section training_section;
 
-/* Is training i possible?  If not, r->why gives the reason. */
+/* Is training job i possible?  If not, r->why gives the reason. */
 bool training_check(const struct scenario_training *t, size_t i,
     struct json_reader *r);
 
@@ -88,13 +89,16 @@ bool training_check(const struct scenario_training *t, size_t i,
 uint32_t training_parts(const struct scenario_training *t, bool link,
     const char *name);
 
-/* Return the training's name in tables, at most JSON_READER_NAME_BYTES long. */
+/*
+ * Return the training job's name in tables, at most JSON_READER_NAME_BYTES
+ * long.
+ */
 const char *training_name(const struct scenario_training *t);
 
 enum { TRAINING_PPO = 10005 };	/* number of elements that num_vector() returns
 				 * for "ppo" */
 
-/* Return the ToS byte of the training's segments. */
+/* Return the ToS byte of the training job's segments. */
 static inline uint8_t
 training_tos(const struct scenario_training *t)
 {

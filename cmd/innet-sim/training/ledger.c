@@ -1,4 +1,4 @@
-/* ledger.c - gradients whose sums can be checked: ledger.h */
+/* ledger.c - gradients whose sums can be checked; see ledger.h */
 #include "config.h"
 
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * A segment of a gradient has two floats.  The first float has a digit for each
  * worker, so that a sum shows how often it contains each worker.  The second
  * float is a number that depends on the worker, the segment, and the iteration
- * (in an asynchronous training, the push).  So a sum of wrong segments has a
- * wrong second float.  All sums are whole numbers below 2^24 and therefore
+ * (in an asynchronous training job, the push).  So a sum of wrong segments has
+ * a wrong second float.  All sums are whole numbers below 2^24 and therefore
  * exact in any order.
  *
  * A synchronous result contains each worker once.  An asynchronous result may
@@ -61,7 +61,7 @@ struct ledger {
 	uint64_t results;		/* number of results checked so far */
 };
 
-/* The training that a ledger checks. */
+/* The training job that a ledger checks. */
 struct ledger_options {
 	uint32_t workers, segs;
 	bool async, racks, server;
@@ -82,7 +82,7 @@ const char *ledger_check(struct ledger *l, uint32_t worker,
     const struct seg *g);
 
 /*
- * At the end of an asynchronous training, check that all rounds together
+ * At the end of an asynchronous training job, check that all rounds together
  * contain the pushes that were sent: pushes[worker] of each worker.  Returns
  * NULL, or an error message about segment *segment.
  */

@@ -1,5 +1,6 @@
 /*
- * link-faults.c - links that lose, duplicate and reorder packets: link-faults.h
+ * link-faults.c - links that lose, duplicate and reorder packets; see
+ * link-faults.h
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /*
- * train-async.c - asynchronous workers: train-async.h
+ * train-async.c - asynchronous workers; see train-async.h
  *
  * These are the workers of iSwitch's Algorithm 1, and the asynchronous workers
  * of a parameter server (its Figure 3).  LGC (local gradient computing)
@@ -25,11 +25,11 @@
 /* Shortest time to compute a gradient after the last iteration. */
 #define SLOW_NS 20000000u
 enum {
-	SLOWER = 16	/* in a random training, SLOW_NS grows to 1/16 of the
-			 * time since the last iteration */
+	SLOWER = 16	/* in a random training job, SLOW_NS grows to 1/16 of
+			 * the time since the last iteration */
 };
 
-/* Open the machine of worker w with the weights before round `first`. */
+/* Open the state machine of worker w with the weights before round `first`. */
 static void
 open_machine(struct train_worker *w, const struct membership_conf *in,
     const uint8_t *weights, int64_t first, uint64_t now_ns)
@@ -44,8 +44,9 @@ open_machine(struct train_worker *w, const struct membership_conf *in,
 }
 
 /*
- * Open the machine of worker w with the first weights.  If the number of the
- * round will soon wrap around, the number of the push will wrap around as well.
+ * Open the state machine of worker w with the first weights.  If the number of
+ * the round will soon wrap around, the number of the push will wrap around as
+ * well.
  */
 static void
 open_first_machine(const struct sim *s, struct train_worker *w,
@@ -71,9 +72,9 @@ train_async_open(const struct sim *s, struct train_worker *w,
 /*
  * Return the shortest time in which worker w computes a gradient.  A worker
  * that has finished only helps the others, which may need minutes to fetch a
- * state over links that lose many packets.  In a random training, such a worker
- * becomes slower and slower, so that its packets are not mistaken for packets
- * that never stop.
+ * state over links that lose many packets.  In a random training job, such a
+ * worker becomes slower and slower, so that its packets are not mistaken for
+ * packets that never stop.
  */
 static uint64_t
 get_least_ns(const struct sim *s, const struct train_worker *w)
@@ -86,7 +87,7 @@ get_least_ns(const struct sim *s, const struct train_worker *w)
 	    since_ns / SLOWER : SLOW_NS;
 }
 
-/* Let LGC compute a gradient from the current weights. */
+/* Let LGC (local gradient computing) use the current weights for a gradient. */
 static void
 start_computing(struct sim *s, struct train_worker *w)
 {
@@ -172,7 +173,10 @@ count_staleness(struct training *t, uint64_t stale)
 	t->stale_count++;
 }
 
-/* Commit LGC's gradient unless it is too stale.  LWU must be ready for it. */
+/*
+ * Commit the gradient of LGC (local gradient computing) unless the gradient is
+ * too stale.  LWU (local weight update) must be ready for a gradient.
+ */
 static void
 commit_gradient(struct sim *s, struct train_worker *w)
 {
@@ -196,7 +200,10 @@ commit_gradient(struct sim *s, struct train_worker *w)
 	start_computing(s, w);
 }
 
-/* Finish a round: from now on, its result is in the weights that LGC sees. */
+/*
+ * Finish a round: from now on, LGC (local gradient computing) uses weights that
+ * contain the result of the round.
+ */
 static void
 apply_round(struct sim *s, struct train_worker *w)
 {
@@ -224,8 +231,8 @@ apply_round(struct sim *s, struct train_worker *w)
 }
 
 /*
- * Send all messages of the machine that are due.  Returns false if there were
- * none.
+ * Send all messages of the state machine that are due.  Returns false if there
+ * were none.
  */
 static bool
 send_messages(struct sim *s, struct train_worker *w)
@@ -276,7 +283,8 @@ advance(struct sim *s, struct train_worker *w)
 
 /*
  * Join again with the weights before round `first`, as innet-worker does.
- * After that, LGC still has to learn about the round before `first`.
+ * After that, LGC (local gradient computing) must still get the weights before
+ * round `first`.
  */
 static void
 rejoin_job(struct sim *s, struct train_worker *w, const uint8_t *weights,
@@ -324,9 +332,9 @@ end_fetch(struct sim *s, struct train_worker *w)
 }
 
 /*
- * Send states to other workers.  Fetch a state if the machine of worker w has
- * ended and a state would help.  While w fetches a state, returns true and sets
- * *due to the time of the next check.
+ * Send states to other workers.  Fetch a state if the state machine of worker w
+ * has ended and a state would help.  While w fetches a state, returns true and
+ * sets *due to the time of the next check.
  */
 static bool
 transfer_state(struct sim *s, struct train_worker *w, uint64_t *due)
@@ -371,7 +379,7 @@ run_machine(struct sim *s, struct train_worker *w, uint64_t *due)
 		if (transfer_state(s, w, due))
 			return true;
 	} while (send_messages(s, w));
-	/* a time-out may have ended the machine */
+	/* a time-out may have ended the state machine */
 	return transfer_state(s, w, due);
 }
 

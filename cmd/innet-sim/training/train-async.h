@@ -4,7 +4,7 @@
 
 #include "cmd/innet-sim/training/train.h"
 
-/* Open the machine of worker w, which joins with the settings *in. */
+/* Open the state machine of worker w, which joins with the settings *in. */
 void train_async_open(const struct sim *s, struct train_worker *w,
     const struct membership_conf *in);
 
@@ -14,7 +14,7 @@ void train_async_open(const struct sim *s, struct train_worker *w,
  */
 void train_async_restart(struct sim *s, struct train_worker *w, uint32_t xid);
 
-/* Begin the training: worker w computes its first gradient. */
+/* Begin the training job: worker w computes its first gradient. */
 void train_async_begin(struct sim *s, struct train_worker *w);
 
 /* Handle a packet that arrives at worker w. */

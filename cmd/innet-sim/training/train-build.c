@@ -1,4 +1,4 @@
-/* train-build.c - build the networks of trainings: train-build.h */
+/* train-build.c - build the networks of training jobs; see train-build.h */
 #include "config.h"
 
 #include <stdio.h>
@@ -126,7 +126,7 @@ add_worker(struct sim *s, struct training *t, uint32_t i)
 	sw->down[i - sw->first] = w->up + 1;
 }
 
-/* Open the machine of a worker. */
+/* Open the state machine of a worker. */
 static void
 open_worker(struct sim *s, struct train_worker *w)
 {
@@ -167,7 +167,7 @@ reserve_durations(struct training *t)
 
 /*
  * Set the workers' speeds.  They depend only on the seed, so they are the same
- * in all trainings.
+ * in all training jobs.
  */
 static void
 set_speeds(const struct sim *s, struct training *t)
@@ -190,7 +190,7 @@ open_machine(struct train_switch *w, uint32_t members, uint32_t number)
 	train_open_machine(w);
 }
 
-/* Open the machines of the switches that sum, or of the server. */
+/* Open the state machines of the switches that sum, or of the server. */
 static void
 open_machines(struct training *t)
 {

@@ -1,4 +1,6 @@
-/* train-build.h - build the nodes and pipes of the trainings in a scenario */
+/*
+ * train-build.h - build the nodes and pipes of the training jobs in a scenario
+ */
 #ifndef INNET_SIM_TRAIN_BUILD_H
 #define INNET_SIM_TRAIN_BUILD_H
 
@@ -7,10 +9,10 @@
 /* The functions that the engine calls. */
 extern const struct sim_network train_network;
 
-/* Make the nodes and pipes of all trainings, and the first events. */
+/* Make the nodes and pipes of all training jobs, and the first events. */
 void train_build(struct sim *s);
 
-/* Free the trainings.  The engine frees their nodes and pipes. */
+/* Free the training jobs.  The engine frees their nodes and pipes. */
 void train_free(struct sim *s);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * train-dlp.c - workers of a session of DLP, and their switch: train-dlp.h
+ * train-dlp.c - workers of a session of DLP, and their switch; see train-dlp.h
  *
  * All parameters of worker i have the gradient i + 1.  So the mean and the
  * median of all N workers are (N + 1) / 2, and those of only some workers are

@@ -6,13 +6,13 @@
 
 #include "cmd/innet-sim/training/train.h"
 
-/* Open the machine of worker w. */
+/* Open the state machine of worker w. */
 void train_dlp_open(struct train_worker *w, uint64_t now_ns);
 
 /* Set up the program of a switch. */
 void train_dlp_set_program(struct train_switch *w);
 
-/* Pass the gradient of worker w, which is ready, to its machine. */
+/* Pass the gradient of worker w, which is ready, to its state machine. */
 void train_dlp_gradient(struct train_worker *w, uint64_t now_ns);
 
 /* Handle a datagram that worker w receives. */

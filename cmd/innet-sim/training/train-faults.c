@@ -1,4 +1,4 @@
-/* train-faults.c - the faults of a training: train-faults.h */
+/* train-faults.c - the faults of a training job; see train-faults.h */
 #include "config.h"
 
 #include "cmd/innet-sim/training/train-faults.h"
@@ -38,8 +38,8 @@ fail_worker(struct sim *s, struct train_worker *w,
 }
 
 /*
- * Begin or end fault f in training t, for the links, workers or switches that f
- * names.
+ * Begin or end fault f in training job t, for the links, workers or switches
+ * that f names.
  */
 static void
 fail_parts(struct sim *s, struct training *t, const struct scenario_fault *f,
@@ -85,7 +85,7 @@ train_add_faults(struct sim *s, const struct training *t)
 }
 
 /*
- * May this fault happen in a training of chaos now?  A switch or worker is
+ * May this fault happen in a training job of chaos now?  A switch or worker is
  * killed only while all workers can still send their gradients again.
  */
 static bool

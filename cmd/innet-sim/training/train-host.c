@@ -1,4 +1,4 @@
-/* train-host.c - functions that all kinds of workers use: train-host.h */
+/* train-host.c - functions that all kinds of workers use; see train-host.h */
 #include "config.h"
 
 #include "cmd/innet-sim/training/train-host.h"

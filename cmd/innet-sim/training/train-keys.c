@@ -1,4 +1,4 @@
-/* train-keys.c - the key and the secrets of a training: train-keys.h */
+/* train-keys.c - the key and the secrets of a training job; see train-keys.h */
 #include "config.h"
 
 #include "cmd/innet-sim/training/train-keys.h"

@@ -1,12 +1,12 @@
 /*
- * train-keys.h - the key and the secrets of a training that authenticates
+ * train-keys.h - the key and the secrets of a training job that authenticates
  */
 #ifndef INNET_SIM_TRAIN_KEYS_H
 #define INNET_SIM_TRAIN_KEYS_H
 
 #include "cmd/innet-sim/training/train.h"
 
-/* Return the key of a training, or NULL if it has none. */
+/* Return the key of a training job, or NULL if it has none. */
 const struct key *train_key(const struct training *t);
 
 /*

@@ -1,5 +1,5 @@
 /*
- * train-life.c - a synchronous worker that is killed and restarted:
+ * train-life.c - a synchronous worker that is killed and restarted; see
  * train-life.h
  *
  * A number represents the weights of a worker.  It depends on all results that
@@ -64,7 +64,9 @@ train_life_use_result(struct train_worker *w)
 	life->used++;
 }
 
-/* Return the size of a state in bytes, which depends only on the training. */
+/*
+ * Return the size of a state in bytes, which depends only on the training job.
+ */
 static uint32_t
 get_state_bytes(const struct training *t)
 {

@@ -33,7 +33,7 @@ uint32_t train_life_xid(const struct train_worker *w);
 
 /*
  * Restart worker w.  Returns false if another fault still keeps the worker
- * down.  The caller restarts the machine of an asynchronous worker.
+ * down.  The caller restarts the state machine of an asynchronous worker.
  */
 bool train_life_begin(struct sim *s, struct train_worker *w);
 
@@ -45,14 +45,15 @@ void train_life_use_result(struct train_worker *w);
 
 /*
  * Receive a control datagram.  If h is not NULL, answer messages of this state
- * transfer.  Returns true if *c is then a message for the machine of worker w.
+ * transfer.  Returns true if *c is then a message for the state machine of
+ * worker w.
  */
 bool train_receive_control(struct sim *s, struct train_worker *w,
     struct membership *in, struct state_transfer *h,
     const struct sim_datagram *d, struct control *c);
 
 /*
- * Fetch a state for worker w if its machine has ended.  While w fetches a
+ * Fetch a state for worker w if its state machine has ended.  While w fetches a
  * state, returns true and sets *due to the time of the next check.
  */
 bool train_life_receive_state(struct sim *s, struct train_worker *w,

@@ -1,4 +1,7 @@
-/* train-member.c - channel, segments and machine of a worker: train-member.h */
+/*
+ * train-member.c - channel, segments and state machine of a worker; see
+ * train-member.h
+ */
 #include "config.h"
 
 #include <inttypes.h>

@@ -20,7 +20,7 @@ struct membership_conf train_membership(const struct train_worker *w,
     uint32_t xid);
 
 /*
- * Open the machine of a synchronous worker that has done `iterations`
+ * Open the state machine of a synchronous worker that has done `iterations`
  * iterations.
  */
 void train_open_sync_worker(const struct sim *s, struct train_worker *w,

@@ -1,4 +1,4 @@
-/* train-net.c - packets, addresses, waking and costs: train-net.h */
+/* train-net.c - packets, addresses, waking and costs; see train-net.h */
 #include "config.h"
 
 #include <assert.h>
@@ -33,7 +33,7 @@ keep_long(struct training *t, uint8_t *to, const uint8_t *p, uint32_t len)
 	if (t->longs == NULL)
 		t->longs = calloc(TRAIN_LONGS, sizeof(*t->longs));
 	if (t->longs == NULL)
-		err(1, "no memory for the messages of a training");
+		err(1, "no memory for the messages of a training job");
 	m = &t->longs[++t->long_number % TRAIN_LONGS];
 	m->number = t->long_number;
 	memcpy(m->p, p, len);

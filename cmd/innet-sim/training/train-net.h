@@ -1,5 +1,5 @@
 /*
- * train-net.h - functions for all nodes of a training: packets, addresses,
+ * train-net.h - functions for all nodes of a training job: packets, addresses,
  * costs
  */
 #ifndef INNET_SIM_TRAIN_NET_H
@@ -33,10 +33,10 @@ const uint8_t *train_bytes(const struct sim *s, const struct sim_datagram *d);
  */
 bool train_is_overwritten(const struct sim *s, const struct sim_datagram *d);
 
-/* Return the training that a node belongs to. */
+/* Return the training job that a node belongs to. */
 struct training *train_get(const struct sim *s, const struct sim_node *n);
 
-/* Send p over a pipe of the training.  p is ready at ready_ns. */
+/* Send p over a pipe of the training job. p is ready at ready_ns. */
 void train_send_packet(struct sim *s, struct training *t, struct sim_pipe *pipe,
     const struct sim_packet *p, uint64_t ready_ns);
 

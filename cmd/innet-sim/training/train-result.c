@@ -1,4 +1,4 @@
-/* train-result.c - the figures of trainings: train-result.h */
+/* train-result.c - the figures of training jobs; see train-result.h */
 #include "config.h"
 
 #include <inttypes.h>
@@ -99,7 +99,7 @@ has_ended(const struct sim *s, const struct training *t)
 	return false;
 }
 
-/* Count the packets of the training that are on their way. */
+/* Count the packets of the training job that are on their way. */
 static uint64_t
 count_flying(const struct sim *s, const struct training *t)
 {
@@ -114,7 +114,10 @@ count_flying(const struct sim *s, const struct training *t)
 	return n + (s->link_faults != NULL ? s->link_faults->late.count : 0);
 }
 
-/* Has every segment that arrived at the machine been counted exactly once? */
+/*
+ * Has every segment that arrived at the state machine been counted exactly
+ * once?
+ */
 static bool
 is_accounted_for(struct sim *s, const struct training *t,
     const struct sim_node *n)

@@ -1,4 +1,4 @@
-/* train-result.h - the results of trainings */
+/* train-result.h - the results of training jobs */
 #ifndef INNET_SIM_TRAIN_RESULT_H
 #define INNET_SIM_TRAIN_RESULT_H
 
@@ -9,8 +9,8 @@
 extern const struct result_figure train_figures[];
 
 /*
- * Write a row for each training.  Returns false after a warning if a training
- * is not sound.
+ * Write a row for each training job.  Returns false after a warning if a
+ * training job is not sound.
  */
 bool train_result(struct sim *s, struct result_row *row);
 

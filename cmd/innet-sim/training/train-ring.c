@@ -1,5 +1,5 @@
 /*
- * train-ring.c - ring AllReduce: train-ring.h
+ * train-ring.c - ring AllReduce; see train-ring.h
  *
  * An iteration has 2 (N - 1) steps.  In each step, every worker sends one Nth
  * of the vector to the next worker and receives another Nth from the previous

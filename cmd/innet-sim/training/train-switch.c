@@ -1,5 +1,5 @@
 /*
- * train-switch.c - switches and servers of a training: train-switch.h
+ * train-switch.c - switches and servers of a training job; see train-switch.h
  *
  * A switch or server that sums has a plane; other switches only forward
  * packets.
@@ -220,7 +220,10 @@ handle_wake(struct sim *s, struct sim_node *n)
 	schedule_wake(s, w);
 }
 
-/* Fail a switch: its packets are lost, and its machine restarts like a tool. */
+/*
+ * Fail a switch: its packets are lost, and its state machine restarts like a
+ * tool.
+ */
 static void
 set_failed(struct sim *s, struct sim_node *n, bool down)
 {

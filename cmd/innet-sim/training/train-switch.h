@@ -1,5 +1,5 @@
 /*
- * train-switch.h - switches and servers of a training
+ * train-switch.h - switches and servers of a training job
  *
  * A switch or server that sums has a plane; other switches only forward
  * packets.
@@ -11,7 +11,10 @@
 
 extern const struct sim_kind train_switch_kind, train_server_kind;
 
-/* Open the machine of an aggregating node, with the defaults of the tools. */
+/*
+ * Open the state machine of an aggregating node, with the defaults of the
+ * tools.
+ */
 void train_open_machine(struct train_switch *w);
 
 /*

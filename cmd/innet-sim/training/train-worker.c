@@ -1,4 +1,6 @@
-/* train-worker.c - workers and the phases of an iteration: train-worker.h */
+/*
+ * train-worker.c - workers and the phases of an iteration; see train-worker.h
+ */
 #include "config.h"
 
 #include <inttypes.h>
@@ -173,8 +175,8 @@ end_phase(struct sim *s, struct train_worker *w)
 }
 
 /*
- * Send all messages of the synchronous machine that are due; return its next
- * deadline.
+ * Send all messages of the synchronous state machine that are due; return its
+ * next deadline.
  */
 static uint64_t
 send_pending(struct sim *s, struct train_worker *w)

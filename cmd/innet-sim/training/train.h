@@ -1,7 +1,7 @@
 /*
- * train.h - trainings while they run
+ * train.h - training jobs while they run
  *
- * Switches, servers and workers are the machines of common/iswitch and
+ * Switches, servers and workers are the state machines of common/iswitch and
  * common/dlp that also run live, and they exchange the same datagrams.  Every
  * worker sends segments with only one float, which is 1, but the frame of a
  * segment has the length that it would have with all floats.  So every sum is
@@ -92,7 +92,7 @@ struct training {
 	uint32_t floats, elements, segs;
 	uint32_t number;		/* index in the scenario */
 	uint32_t joined; /* number of workers that have joined; when all have,
-			  * the training begins */
+			  * the training job begins */
 	uint32_t busy;	/* number of workers that are not done */
 	uint64_t began_ns, end_ns;
 	uint64_t updates;		/* number of updates of the weights */
@@ -122,7 +122,8 @@ struct train_switch {
 	struct sim_pipe **down;		/* pipes toward the workers or racks */
 	uint32_t first, n; /* first worker or rack below the switch; number of
 			    * these workers or racks */
-	uint32_t members, number;	/* settings of the node's machine */
+	uint32_t members, number;	/* settings of the node's state
+					 * machine */
 	struct sim_pipe *server;	/* pipe to the server, or NULL */
 	struct sim_plane *plane;	/* owned; NULL: the switch only forwards
 					 * packets */
@@ -133,7 +134,7 @@ struct train_switch {
 	struct dlp_settings dlp;
 	union addr self, parent;
 	uint64_t wake_ns;
-	uint32_t lives;	/* number of starts of the node's machine */
+	uint32_t lives;	/* number of starts of the node's state machine */
 	/* only in a server: */
 	struct sim_pipe *rx;		/* pipe from the server's link to the
 					 * server's process */
@@ -161,7 +162,8 @@ struct train_async {
 	bool learning;	/* a new round becomes part of the weights at
 			 * learn_ns */
 	uint64_t learn_ns;
-	int64_t shown;	/* number of rounds in the weights that LGC sees */
+	int64_t shown;	/* number of rounds in the weights from which LGC
+			 * computes gradients */
 	int64_t t_w;			/* t_w of Algorithm 1 */
 	uint64_t committed_ns;		/* time when the first gradient
 					 * committed since the last round was
@@ -177,7 +179,7 @@ struct train_dlp {
 	bool has;	/* the worker has the result of its current step */
 };
 
-/* The state of a worker that may be killed: train-life.h. */
+/* The state of a worker that may be killed; see train-life.h. */
 struct train_life {
 	uint32_t lives, dead;		/* number of deaths; number of faults
 					 * that keep the worker down */
@@ -214,7 +216,7 @@ struct train_worker {
 	struct train_dlp *dlp;	/* owned; NULL: the program is iSwitch */
 };
 
-/* Return the maximum length of a segment in the machines, in bytes. */
+/* Return the maximum length of a segment in the state machines, in bytes. */
 static inline uint32_t train_segment_bytes(const struct training *t);
 
 static inline bool train_is_over(const struct training *t);
@@ -237,10 +239,10 @@ static inline uint16_t train_life_port(const struct train_worker *w);
  */
 static inline bool train_continues(const struct train_worker *w);
 
-/* Return the first iteration of a synchronous training. */
+/* Return the first iteration of a synchronous training job. */
 static inline uint32_t train_first_iteration(const struct sim *s);
 
-/* Return the first round of an asynchronous training. */
+/* Return the first round of an asynchronous training job. */
 static inline uint32_t train_first_round(const struct sim *s);
 
 /* implementation */

@@ -35,8 +35,9 @@
 
 enum {
 	BPF_CLASSIFIER_OPEN_NS = 100000000, /* frames pass after this time
-					     * without a beat */
-	BPF_CLASSIFIER_BEAT_NS = 20000000,  /* longest time between two beats */
+					     * without a heartbeat */
+	BPF_CLASSIFIER_BEAT_NS = 20000000,  /* longest time between two
+					     * heartbeats */
 	BPF_CLASSIFIER_DROP = 2,
 	BPF_CLASSIFIER_NEXT = -1,      /* verdict of a hook program: pass */
 	BPF_CLASSIFIER_PASS = 2,       /* verdict of an XDP program: pass */
@@ -66,7 +67,8 @@ struct bpf_classifier_action {
 
 /* Memory that the process shares with the programs. */
 struct bpf_classifier_shared {
-	uint64_t beat_ns;	/* time of the last beat, CLOCK_MONOTONIC */
+	uint64_t beat_ns;	/* time of the last heartbeat,
+				 * CLOCK_MONOTONIC */
 	uint8_t mac[6];		/* Ethernet address of the switch itself */
 	uint16_t port;	/* the switch's UDP port, network order; 0: none */
 };
@@ -89,8 +91,8 @@ enum {
 };
 
 /*
- * Load the programs.  They select nothing before the first beat.  Returns 0,
- * or -1 with errno set.  After a failure, no program is loaded.
+ * Load the programs.  They select nothing before the first heartbeat.  Returns
+ * 0, or -1 with errno set.  After a failure, no program is loaded.
  */
 static inline int bpf_classifier_open(struct bpf_classifier *s,
     const struct bpf_classifier_rules *rules);
@@ -129,8 +131,8 @@ static inline int bpf_classifier_make_xdp(const struct bpf_classifier *s,
 static inline int bpf_classifier_passing_tos(bool tagged, uint8_t tos[2]);
 
 /*
- * Emit code that exits if the last beat is more than BPF_CLASSIFIER_OPEN_NS
- * ago.
+ * Emit code that exits if the last heartbeat is more than
+ * BPF_CLASSIFIER_OPEN_NS ago.
  */
 static inline void bpf_classifier_require_beat(struct ebpf_code *c);
 

@@ -45,7 +45,7 @@ static const struct egress_tap egress_tap_none = {
 
 /*
  * Write the program.  The program redirects a frame to the tap unless the frame
- * is marked or the last beat is too long ago.
+ * is marked or the last heartbeat is too long ago.
  */
 static inline void
 egress_tap_write_program(struct ebpf_code *c, int map, uint32_t tap)
