@@ -69,7 +69,8 @@ main(int argc, char *argv[])
 		rc = offline_run(&cf);
 	}
 	plane_options_free(&cf.o);
-	if (stop_signal && !cf.live) {	/* the output is complete now */
+	if (stop_signal && !cf.live) {	/* the output is complete now, so end by
+					 * the signal */
 		signal(stop_signal, SIG_DFL);
 		raise(stop_signal);
 	}

@@ -26,7 +26,7 @@ open_captures(const struct conf *cf, struct pcapio_in in[CONF_READ_MAX],
 	return n;
 }
 
-/* Return all counters in the given form. */
+/* Return all counters in the given output format. */
 static struct counters
 make_report(const struct plane *pl, const struct trace *t,
     enum counters_form form)

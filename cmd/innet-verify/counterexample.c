@@ -1,4 +1,4 @@
-/* counterexample.c - play a schedule through the suite's own queue */
+/* counterexample.c - simulate a schedule with the queue of the other tools */
 #include "config.h"
 
 #include <math.h>
@@ -14,7 +14,10 @@
 enum { WORKER = 0 };
 #define BYTE_A_NS 8000000000u
 
-/* A probability can be this far below 1 because of rounding. */
+/*
+ * Because of rounding, a probability that should be 1 can be smaller by this
+ * amount.
+ */
 #define ROUNDING 1e-9
 
 struct player {
@@ -89,7 +92,7 @@ receive_statuses(struct player *p, const struct planned_update *x)
 	}
 }
 
-/* Offer x to the queue and set its fate. */
+/* Offer x to the queue, and record what happens to x. */
 static void
 offer_update(struct player *p, struct planned_update *x)
 {
@@ -160,7 +163,10 @@ play_update(struct player *p, struct planned_update *x)
 	return false;
 }
 
-/* Does each cluster have one offset that explains all its arrivals? */
+/*
+ * Is there, for each cluster, one offset with which all its arrivals are
+ * possible?
+ */
 static bool
 has_one_offset(const struct spec *spec, const struct schedule *s)
 {
@@ -233,7 +239,7 @@ counterexample_play(const struct spec *spec, uint64_t horizon_ns,
 	return r->why == NULL;
 }
 
-/* Is the average of u larger than the average of v by more than the bound? */
+/* Does the average of u exceed the average of v by more than the bound? */
 static bool
 are_apart(const struct objective *o, const struct played_cluster *u,
     const struct played_cluster *v)

@@ -1,5 +1,5 @@
 /*
- * counterexample.h - play a schedule through the suite's own queue
+ * counterexample.h - simulate a schedule with the queue of the other tools
  *
  * The replay uses the queue, the link, the transmission control and the ages of
  * the other tools, in virtual time.  It checks the formulas of model.h, which
@@ -16,7 +16,7 @@
 
 enum fate { FATE_HELD, FATE_OPENED, FATE_MERGED, FATE_DROPPED };
 
-/* An update of the schedule, and its fate. */
+/* An update of the schedule, and what happened to it. */
 struct planned_update {
 	size_t c;		/* index of the update's cluster in the
 				 * specification */
@@ -29,8 +29,8 @@ struct planned_update {
 	uint64_t begins_ns;	/* start of transmission, if the update opens a
 				 * slot */
 	uint64_t leaves_ns; /* departure time, if the update opened a slot */
-	uint64_t peak_ns;	/* age just before the departure; 0 for the
-				 * cluster's first departure */
+	uint64_t peak_ns;	/* age just before the departure; 0 if this is
+				 * the cluster's first departure */
 };
 
 struct schedule {
@@ -51,7 +51,7 @@ struct played {
 	const char *why;	/* why the schedule is not allowed, or NULL */
 };
 
-/* Return the name of a fate for the output. */
+/* Return the name of a fate (enum), as it is printed. */
 const char *fate_name(enum fate f);
 
 /*

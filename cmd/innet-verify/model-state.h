@@ -24,11 +24,11 @@ struct model_update {
 	Z3_ast jitter;
 	Z3_ast at;		/* time when the update arrives */
 	Z3_ast present;		/* the update arrives before the horizon */
-	Z3_ast sent;		/* the update is present and not held back */
+	Z3_ast sent;		/* the update arrives and is not held back */
 	Z3_ast head;		/* the update opens a slot */
 	Z3_ast dropped;		/* the update finds no slot */
 	Z3_ast begins, leaves;	/* start and end of the transmission of the
-				 * update's slot, if the update is a head */
+				 * update's slot, if the update opens one */
 	Z3_ast newest;	/* time of the cluster's last accepted arrival */
 	Z3_ast some;		/* the cluster has an accepted update */
 };

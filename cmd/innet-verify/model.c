@@ -144,7 +144,8 @@ can_meet(const struct model *m, const struct model_update *y,
 {
 	const struct spec_cluster *c = &m->spec->cluster[x->c];
 
-	if (y->c == x->c)	/* both updates have the same offset */
+	if (y->c == x->c)	/* updates of one cluster have the same
+				 * offset */
 		return y->k < x->k &&
 		    (x->k - y->k) * c->period_ns < within + c->jitter_ns;
 	return y->hi_ns + within > x->lo_ns && compare_arrivals(y, x) != NEVER;
@@ -173,7 +174,7 @@ find_candidates(const struct model *m, const struct model_update *x, size_t c,
 	*to = i;
 }
 
-/* Return a formula that says that at least `least` terms of l are true. */
+/* Return a formula that is true if at least `least` terms of l are true. */
 static Z3_ast
 hold_at_least(const struct model *m, const struct terms *l, uint64_t least)
 {
@@ -196,7 +197,7 @@ hold_at_least(const struct model *m, const struct terms *l, uint64_t least)
 /*
  * Add facts about the slots that are occupied when x arrives.  The transmission
  * of x would begin when x has arrived and all these slots have departed.
- * Return a formula that says that no slot is free.
+ * Return a formula that is true if no slot is free.
  */
 static Z3_ast
 add_queue(struct model *m, struct model_update *x)
@@ -232,7 +233,7 @@ add_queue(struct model *m, struct model_update *x)
 }
 
 /*
- * Return a formula that says that an unlocked update of x's cluster is waiting
+ * Return a formula that is true if an unlocked update of x's cluster is waiting
  * when x arrives.
  */
 static Z3_ast
@@ -277,8 +278,8 @@ certain_after(const struct spec *s, const struct txctl *t,
 }
 
 /*
- * Return a formula that says that x can be held back, because its cluster has a
- * status that is not too old.
+ * Return a formula that is true if x can be held back.  This requires that its
+ * cluster has a status that is not too old.
  */
 static Z3_ast
 can_be_held(const struct model *m, const struct model_update *x)
@@ -312,8 +313,8 @@ can_be_held(const struct model *m, const struct model_update *x)
 }
 
 /*
- * Add the fate of x.  `last` is the previous update of the same cluster, or
- * NULL.
+ * Add variables and facts for what happens to x.  `last` is the previous update
+ * of the same cluster, or NULL.
  */
 static void
 add_fate(struct model *m, struct model_update *x,
@@ -336,7 +337,8 @@ add_fate(struct model *m, struct model_update *x,
 	if (waits != m->no)
 		waits = terms_named(m, is, "waits", id, k, waits);
 	/*
-	 * the other facts imply this fact, but it saves the solver many cases
+	 * the other facts imply this fact, but with it the solver examines
+	 * fewer cases
 	 */
 	terms_fact(m, Z3_mk_implies(m->z3, x->head, Z3_mk_le(m->z3, x->leaves,
 	    terms_plus(m, x->at, terms_ns(m, longest_wait(m->spec))))));

@@ -4,8 +4,8 @@
  * Each update that can arrive is a struct model_update.  The formulas count
  * time in units of unit_ns, the greatest common divisor of all given times.
  * This keeps the numbers small and exact.  innet-olaf(7) explains the formulas.
- * Facts hold in every run.  A question combines the facts with a violation
- * (violation.h).
+ * Facts are formulas that are true in every run.  A question combines the facts
+ * with a violation (violation.h).
  *
  * If `whole` is set, offsets and jitters are whole ns, like all times in the
  * suite.  Otherwise, they are rational numbers, which is faster and allows more

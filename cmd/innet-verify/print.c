@@ -162,8 +162,8 @@ are_alike(const struct spec_cluster *x, const struct spec_cluster *y)
 }
 
 /*
- * Print cluster i and the equal clusters that follow it, as "cluster 3" or
- * "clusters 3 to 7"; return the index after the last of them.
+ * Print cluster i, and the clusters after it that have equal settings, as
+ * "cluster 3" or "clusters 3 to 7"; return the index after the last of them.
  */
 static size_t
 print_clusters(const struct spec *s, size_t i)

@@ -104,7 +104,9 @@ schedule_of(const struct model *m, Z3_model is)
 	return s;
 }
 
-/* Play and return the run that sends all updates as early as possible. */
+/*
+ * Simulate the run that sends all updates as early as possible, and return it.
+ */
 static struct schedule
 earliest_run(const struct model *m)
 {
@@ -123,7 +125,8 @@ earliest_run(const struct model *m)
 }
 
 /*
- * Append the variables to `from`, and their values in the played run s to `to`.
+ * Append the variables to `from`, and their values in the simulated run s to
+ * `to`.
  */
 static void
 assign_values(const struct model *m, const struct schedule *s,
@@ -152,8 +155,9 @@ assign_values(const struct model *m, const struct schedule *s,
 }
 
 /*
- * Contradictory facts would prove every objective.  Therefore, play the
- * earliest run, and check that the facts allow the values of this run.
+ * Contradictory facts would prove every objective.  Therefore, simulate the run
+ * that sends all updates as early as possible, and check that the facts allow
+ * the values of this run.
  */
 static void
 check_some_run(const struct model *m, uint64_t deadline, struct step *st)
@@ -182,7 +186,7 @@ check_some_run(const struct model *m, uint64_t deadline, struct step *st)
 
 /*
  * Ask one question: is there a run in which `wrong` holds?  If the verdict is
- * FAILS, *a contains a run that violates the objective when it is played.
+ * FAILS, *a contains a run that violates the objective when it is simulated.
  * Return false if the question must be asked again in whole ns.
  */
 static bool

@@ -32,7 +32,7 @@ struct answer {
 	/*
 	 * The counterexample for the last horizon that has one, even if the
 	 * verdict for the next horizon is UNKNOWN.  The counterexample was
-	 * already played.  The struct owns it.
+	 * already simulated.  The struct owns it.
 	 */
 	uint64_t failed_ns;	/* horizon of the counterexample; 0: none */
 	struct schedule schedule;
@@ -62,7 +62,7 @@ typedef void solve_progress(const struct answer *);
  * Also stop at the first verdict FAILS, unless the objective is fairness: every
  * other objective that is violated up to one horizon is also violated up to all
  * later horizons.  Exit if a counterexample does not violate the objective when
- * it is played, or if the specification has no run.
+ * it is simulated, or if the specification has no run.
  */
 void solve(const struct spec *s, const struct objective *o, uint64_t bound_ns,
     solve_progress *tell, struct answer *a);

@@ -35,8 +35,8 @@ struct spec {
 	uint64_t service_ns;	/* p/C: time to transmit one update */
 	uint64_t slots;		/* Qmax: number of slots, including that of the
 				 * update being sent */
-	uint64_t ack_ns;	/* R: time from an update's departure until its
-				 * cluster gets the status */
+	uint64_t ack_ns;	/* R: time from the departure of an update until
+				 * the cluster gets the status */
 	uint64_t horizon_ns;	/* the end of all runs */
 	size_t n;
 	struct spec_cluster cluster[SPEC_CLUSTERS_MAX];
@@ -54,8 +54,9 @@ struct objective {
 
 /*
  * Read a specification from root, after json_reader_parse() or
- * json_reader_load() has set r.  If horizon_ns is not 0, it replaces the
- * horizon of the specification.  On failure, set r->why and return false.
+ * json_reader_load() has set r.  If horizon_ns is not 0, use horizon_ns instead
+ * of the horizon of the specification.  On failure, set r->why and return
+ * false.
  */
 bool spec_read(struct json_reader *r, const cJSON *root, uint64_t horizon_ns,
     struct spec *s);

@@ -1,4 +1,4 @@
-/* violation.c - formulas that say that a run violates an objective */
+/* violation.c - formulas that are true if a run violates an objective */
 #include "config.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "cmd/innet-verify/terms.h"
 #include "cmd/innet-verify/violation.h"
 
-/* Return a formula that says that at least one update finds no slot. */
+/* Return a formula that is true if at least one update finds no slot. */
 static Z3_ast
 state_loss(const struct model *m)
 {
@@ -25,7 +25,7 @@ state_loss(const struct model *m)
 }
 
 /*
- * Return a formula that says that an age exceeds the bound just before a
+ * Return a formula that is true if an age exceeds the bound just before a
  * delivery or at the horizon.  A cluster's age begins at the arrival of its
  * first update, as if this update had been delivered at that time.
  */
@@ -58,7 +58,7 @@ struct average {
 };
 
 /*
- * For n from 0 to l->n, set say[n] to a formula that says that exactly n terms
+ * For n from 0 to l->n, set say[n] to a formula that is true if exactly n terms
  * are true.
  */
 static void
@@ -124,7 +124,7 @@ average_of_cluster(struct model *m, size_t c)
 }
 
 /*
- * Return a formula that says that the averages of two clusters differ by more
+ * Return a formula that is true if the averages of two clusters differ by more
  * than the bound.
  */
 static Z3_ast

@@ -1,6 +1,4 @@
-/*
- * violation.h - formulas that say that a run violates an objective
- */
+/* violation.h - formulas that are true if a run violates an objective */
 #ifndef INNET_VERIFY_VIOLATION_H
 #define INNET_VERIFY_VIOLATION_H
 

@@ -34,8 +34,8 @@ struct async {
 	struct weight_thread l;
 	uint64_t mtu;
 	uint8_t *w;			/* the child's weights; owned */
-	uint64_t seen;	/* version of w, as the weight update thread counts
-			 * versions */
+	uint64_t seen;	/* version of w, in the count of the weight update
+			 * thread */
 	int64_t t_w;			/* round of w */
 	bool begun, greeted;
 	bool pending;	/* the gradient in `body` is not committed yet */
@@ -85,8 +85,8 @@ give_weights(struct async *w, bool news, int64_t t_s)
 }
 
 /*
- * If the thread is ready, commit the pending gradient, or discard it if it is
- * too stale.
+ * If the weight update thread is ready, commit the pending gradient, or discard
+ * it if it is too stale.
  */
 static void
 settle_gradient(struct async *w)
@@ -140,7 +140,7 @@ read_carrier(struct async *w, uint64_t now_ns)
 	w->c.child_paused = w->pending;
 }
 
-/* Check the state of the other thread. */
+/* Check the state of the weight update thread. */
 static void
 check_thread(struct async *w)
 {

@@ -14,7 +14,8 @@
 #include "cmd/innet-worker/udp-multicast.h"
 
 #define PATIENCE_NS 5000000000u	/* longest time that a child may take to end */
-#define LINK_NS 1000000u	/* time to wait for room on a full link */
+#define LINK_NS 1000000u	/* time to wait until a full link has room
+				 * again */
 #define NAP_NS 50000000u	/* longest wait */
 #define PLACED_BYTES 8192u	/* shorter messages are not received directly
 				 * into their place in the vector */
@@ -53,8 +54,9 @@ carrier_open(struct carrier *c, const struct worker_conf *cf, uint8_t tos,
 }
 
 /*
- * Wait for the end of a child that has said bye, because the child may still
- * save its state.  The limit is the same as for any message of the child.
+ * Wait for the end of a child that has sent its last message, bye, because the
+ * child may still save its state.  The limit is the same as for any message of
+ * the child.
  */
 static void
 wait_for_last(struct carrier *c)
@@ -558,6 +560,6 @@ carrier_summary(const struct carrier *c, const char *const *name,
 	else
 		fprintf(f, "; %" PRIu64 " dropped by the kernel, %" PRIu64
 		    " unreachable\n", c->u.kernel_drops, c->u.unreachable);
-	fflush(f);	/* a reader may wait for this line during the run */
+	fflush(f);	/* another program may read this line during the run */
 	print_impairments(c);
 }

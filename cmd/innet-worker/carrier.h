@@ -34,7 +34,8 @@ enum {
 
 enum carrier_event {
 	CARRIER_NOTHING,
-	CARRIER_HELLO,	/* `elements` is known; the mode answers the hello */
+	CARRIER_HELLO,	/* this event reports that `elements` is known; the mode
+			 * then answers the hello */
 	CARRIER_WEIGHTS,	/* weights of the child; never synthetic */
 	CARRIER_GRADIENT,
 	CARRIER_STATE		/* the state that the child was asked for */
@@ -59,7 +60,8 @@ struct carrier {
 				 * is guessed */
 	unsigned batches; /* number of batches received since the last wait */
 	struct child child;
-	struct stream_order order; /* state of the dialogue with the child */
+	struct stream_order order; /* state of the exchange of messages with the
+				    * child */
 	struct rng rng;
 	uint32_t worker;		/* worker number for the hello and the
 					 * summary; the user gives it or the
@@ -125,9 +127,10 @@ enum carrier_event carrier_next(struct carrier *c, uint64_t now_ns,
     struct stream_head *h, const uint8_t **body);
 
 /*
- * Store the direction of gradients in *to.  The user or the child's hello gives
- * the direction; otherwise it is `unsaid`.  If the user and the child
- * contradict each other, prints an error, fails the run and returns false.
+ * Store the direction of gradients in *to.  The user or the child's hello
+ * determines the direction; otherwise the direction is `unsaid`.  If the user
+ * and the child contradict each other, prints an error, fails the run and
+ * returns false.
  */
 bool carrier_direction(struct carrier *c, enum stream_direction unsaid,
     enum stream_direction *to);
@@ -156,8 +159,8 @@ void carrier_send_hello_with(struct carrier *c, unsigned members,
 
 /*
  * Must the child still send a message before the worker can continue?  If the
- * message does not come in time, prints which message is missing and fails the
- * run.
+ * message does not arrive in time, prints which message is missing and fails
+ * the run.
  */
 bool carrier_awaits_child(struct carrier *c, uint64_t now_ns);
 
@@ -225,7 +228,7 @@ void carrier_run(
 /*
  * Call this after carrier_close() if no gradient was sent.  Prints `why`, or
  * prints that there was no gradient.  Prints nothing if another reason was
- * printed, if a signal ended the worker, or if the child said hello and had
+ * printed, if a signal ended the worker, or if the child sent its hello and had
  * nothing to do.  Returns the exit status.
  */
 int carrier_sent_nothing(const struct carrier *c, const char *why);

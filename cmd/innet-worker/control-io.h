@@ -2,8 +2,8 @@
  * control-io.h - send and receive a worker's control messages
  *
  * All control messages of a worker use one channel (auth/channel-client.h).
- * Messages of a state transfer are sent and received here, too, but
- * iswitch/state-transfer.h decides what to send.
+ * This module also sends and receives the messages of a state transfer, but
+ * iswitch/state-transfer.h decides which messages to send.
  */
 #ifndef INNET_WORKER_CONTROL_IO_H
 #define INNET_WORKER_CONTROL_IO_H

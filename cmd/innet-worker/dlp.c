@@ -30,7 +30,8 @@ struct dlp_mode {
 	const struct worker_conf *cf;
 	struct carrier c;
 	struct dlp_worker m;
-	bool greeted;			/* our hello was sent to the child */
+	bool greeted;			/* this worker's hello was sent to the
+					 * child */
 	bool told_cut, told_over;
 	uint64_t send_failed;
 };
@@ -89,7 +90,10 @@ send_hello(struct dlp_mode *w)
 	carrier_send_hello_with(&w->c, w->m.ask.session.nodes, more);
 }
 
-/* Warn once about gradients and aggregates that do not fit. */
+/*
+ * Warn once about gradients with elements that are too large, and once about
+ * such aggregates.
+ */
 static void
 warn_size(struct dlp_mode *w)
 {
@@ -113,7 +117,7 @@ warn_size(struct dlp_mode *w)
 	}
 }
 
-/* Give the child the sum for its step. */
+/* Send the child the sum for the child's current step. */
 static void
 give_result(struct dlp_mode *w)
 {
@@ -177,7 +181,7 @@ check_waits(struct dlp_mode *w, uint64_t now_ns)
 		explain_end(w);
 	else if (dlp_worker_is_waiting(&w->m))
 		w->c.child_heard_ns = now_ns; /* the child may be silent while
-					       * we wait */
+					       * this worker waits */
 	else
 		carrier_awaits_child(&w->c, now_ns);
 }
@@ -206,7 +210,10 @@ check_second(struct dlp_mode *w, uint64_t now_ns)
 		    w->m.ask.step, w->m.ask.session.param[DLP_ITERATIONS]);
 }
 
-/* Send all packets that are due, and check for waits that are too long. */
+/*
+ * Send all packets that are due, and check whether the child or the worker has
+ * waited too long.
+ */
 static void
 do_due_work(void *ctx, uint64_t now_ns)
 {

@@ -169,8 +169,8 @@ struct conf {
 
 static volatile sig_atomic_t stop_signal; /* the signal that stops the worker */
 static volatile sig_atomic_t summarize;	/* set by SIGUSR1: print the counters */
-static volatile sig_atomic_t hup;	/* set by SIGHUP if there is a capture
-					 * or a key file */
+static volatile sig_atomic_t hup;	/* set by SIGHUP if the worker uses a
+					 * capture or a key file */
 static volatile sig_atomic_t catches_hup;
 
 static void
@@ -378,7 +378,9 @@ parse_other(int ch, struct conf *cf)
 	}
 }
 
-/* Refuse options of other modes and combinations that do not work. */
+/*
+ * Refuse options of other modes, and combinations of options that do not work.
+ */
 static void
 check_options(struct conf *cf)
 {
@@ -460,7 +462,8 @@ parse(int argc, char *argv[])
 		errx(2, "a command is missing; give one after --, or "
 		    "--synthetic");
 	cf.worker.argv = argv + optind;
-	if (!cf.seeded)	/* workers must differ in their random numbers */
+	if (!cf.seeded)	/* different workers must draw different random
+			 * numbers */
 		cf.worker.rng = rng_seed((uint64_t)cf.worker.cluster << 32 |
 		    cf.worker.worker);
 	/*

@@ -3,8 +3,8 @@
  *
  * The server answers a vector of several packets range by range.  Each range
  * has its own version, and the worker keeps the newest version of each range
- * (Olaf section 2.1).  Pure: the caller passes the time.  The struct owns its
- * vector; free it with worker_model_free().
+ * (Olaf section 2.1).  The functions are pure: the caller passes the time.  The
+ * struct owns its vector; free it with worker_model_free().
  */
 #ifndef INNET_WORKER_OLAF_WORKER_MODEL_H
 #define INNET_WORKER_OLAF_WORKER_MODEL_H
@@ -17,8 +17,8 @@
 #include "common/wire/update.h"
 
 /*
- * After this silence the worker accepts any version, because the server may
- * have restarted.
+ * If no model has arrived for this time, the worker accepts any version,
+ * because the server may have restarted.
  */
 #define WORKER_MODEL_RESTART_NS 1000000000u
 
@@ -96,7 +96,8 @@ worker_model_version(const struct worker_model *m)
 
 /*
  * Copy a model packet that arrived at now_ns into the model.  Returns false if
- * its lengths differ from those of the model, or if its version is not newer.
+ * the lengths in the packet differ from those of the model, or if the version
+ * of the packet is not newer.
  */
 static inline bool
 worker_model_take(struct worker_model *m, const struct update *u,

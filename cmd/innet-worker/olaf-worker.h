@@ -2,18 +2,19 @@
  * olaf-worker.h - decide when a worker of an Olaf cluster sends a packet
  *
  * The worker requests the model by sending its weights.  It repeats the request
- * until it has a model of all ranges (olaf-worker-model.h).  After a silence,
- * it requests the model again, because an update can be lost and a server can
- * restart.  The worker sends a gradient as an update if it has a model and
- * transmission control (queue/txctl.h) permits it.
+ * until it has a model of all ranges (olaf-worker-model.h).  If no model
+ * arrives for some time, it requests the model again, because an update can be
+ * lost and a server can restart.  The worker sends a gradient as an update if
+ * it has a model and transmission control (queue/txctl.h) permits it.
  *
- * Pure: the caller passes time (ns, monotonic) and random numbers, and owns the
- * socket.  The caller first sets the length of vectors (olaf_worker_size),
- * writes the initial weights to model.w and calls olaf_worker_begin().  Then
- * the caller passes received packets to olaf_worker_take() and gradients to
- * olaf_worker_offer().  To send a vector, the caller makes one packet after
- * another with olaf_worker_packet() and sets the timestamps of the packets.
- * The struct owns its memory; free it with olaf_worker_free().
+ * The functions are pure: the caller passes time (ns, monotonic) and random
+ * numbers, and owns the socket.  The caller first sets the length of vectors
+ * (olaf_worker_size), writes the initial weights to model.w and calls
+ * olaf_worker_begin().  Then the caller passes received packets to
+ * olaf_worker_take() and gradients to olaf_worker_offer().  To send a vector,
+ * the caller makes one packet after another with olaf_worker_packet() and sets
+ * the timestamps of the packets.  The struct owns its memory; free it with
+ * olaf_worker_free().
  */
 #ifndef INNET_WORKER_OLAF_WORKER_H
 #define INNET_WORKER_OLAF_WORKER_H
@@ -31,10 +32,11 @@
 #define OLAF_WORKER_NEVER UINT64_MAX
 
 enum {
-	OLAF_WORKER_REPEAT_NS = 200000000, /* repeat weights if no answer has
-					    * come for this time */
-	OLAF_WORKER_SILENCE_NS = 1000000000, /* send weights if no model has
-					      * come for this time */
+	OLAF_WORKER_REPEAT_NS = 200000000, /* send the weights again if no
+					    * answer has arrived for this
+					    * time */
+	OLAF_WORKER_SILENCE_NS = 1000000000, /* send the weights if no model has
+					      * arrived for this time */
 	OLAF_WORKER_WHY_BYTES = 160
 };
 
@@ -48,13 +50,16 @@ struct olaf_worker_conf {
 
 enum olaf_worker_count {
 	OLAF_WORKER_GENERATED, OLAF_WORKER_SENT, OLAF_WORKER_SUPPRESSED,
-	OLAF_WORKER_WAITING, /* gradients that came while waiting for the first
-			      * model */
+	OLAF_WORKER_WAITING, /* number of gradients that the child sent before
+			      * the first model arrived */
 	OLAF_WORKER_WEIGHTS, OLAF_WORKER_MODELS, OLAF_WORKER_STALE,
 	OLAF_WORKER_IGNORED, OLAF_WORKER_COUNTS
 };
 
-/* A vector to send.  Weights may be sent for some of its ranges only. */
+/*
+ * A vector to send.  If it contains weights, only some of its ranges may be
+ * sent.
+ */
 struct olaf_worker_out {
 	struct update head;		/* header of all packets of the
 					 * vector */
@@ -67,7 +72,7 @@ struct olaf_worker {
 	struct worker_model model;
 	bool begun;			/* model.w has the initial weights */
 	bool paused;			/* nothing may be sent now */
-	bool stuck;	/* the worker ends because no usable model came */
+	bool stuck;	/* the worker ends because no usable model arrived */
 	uint32_t other_elements;	/* length of a model that did not fit;
 					 * 0: none */
 	uint32_t other_n;		/* packet length of a model that did not
@@ -76,9 +81,9 @@ struct olaf_worker {
 					 * path that has fewer slots than a
 					 * vector has ranges; 0: there is no
 					 * such queue */
-	uint64_t given;	/* value of model.taken when the last result was
-			 * given */
-	uint64_t heard_ns;		/* time when the last model came */
+	uint64_t given;	/* value of model.taken when the child got its last
+			 * result */
+	uint64_t heard_ns;		/* time when the last model arrived */
 	uint64_t ask_ns;		/* time when weights are sent next */
 	uint64_t asked;			/* number of times that weights were
 					 * sent since heard_ns */
@@ -104,7 +109,7 @@ static inline void olaf_worker_begin(struct olaf_worker *w, uint64_t now_ns);
 
 /*
  * Must the worker send weights now, to request the model?  Sets w->stuck if no
- * usable model has come for too long.
+ * usable model has arrived for too long.
  */
 static inline bool olaf_worker_next(struct olaf_worker *w, uint64_t now_ns,
     struct olaf_worker_out *o);
@@ -124,7 +129,7 @@ static inline bool olaf_worker_packet(const struct olaf_worker *w,
     const struct olaf_worker_out *o, uint32_t r, struct update *u);
 
 /*
- * Take a received packet.  Returns true if the packet is a model for this
+ * Process a received packet.  Returns true if the packet is a model for this
  * worker.
  */
 static inline bool olaf_worker_take(struct olaf_worker *w,
@@ -249,7 +254,9 @@ olaf_worker_packet(const struct olaf_worker *w,
 	return true;
 }
 
-/* Does a model have the length and the packet length of our vectors? */
+/*
+ * Does a model have the length and the packet length of this worker's vectors?
+ */
 static inline bool
 olaf_worker_fits(const struct olaf_worker *w, const struct update *u)
 {

@@ -20,7 +20,8 @@
 #include "cmd/innet-worker/carrier.h"
 #include "cmd/innet-worker/peer-check.h"
 
-#define WAIT_NS 1000000000u	/* a shorter run may get no model */
+#define WAIT_NS 1000000000u	/* a run that is shorter than this may get no
+				 * model */
 
 enum count { PACKETS, SEND_FAILED, BAD_PROOF, REPLAYED, COUNTS };
 
@@ -48,8 +49,8 @@ struct olaf {
 	uint64_t n[COUNTS];
 	/* headers of prepared packets */
 	uint8_t head[UDPIO_RUN_MAX][UPDATE_MODEL_BYTES];
-	struct iovec piece[2 * UDPIO_RUN_MAX]; /* header and floats of each
-					        * packet in turn */
+	struct iovec piece[2 * UDPIO_RUN_MAX]; /* alternately the header and the
+					        * floats of each packet */
 };
 
 /* Send the first n prepared packets. */
@@ -224,7 +225,10 @@ read_carrier(void *ctx, uint64_t now_ns)
 	w->c.done |= w->c.last;
 }
 
-/* Handle a control message.  Returns false if it is not for this worker. */
+/*
+ * Handle a control message.  Returns false if the message is not for this
+ * worker.
+ */
 static bool
 take_control(struct olaf *w, const struct udpio_packet *p, uint64_t now_ns)
 {
@@ -255,7 +259,9 @@ accepts_data(struct olaf *w, const struct udpio_packet *p)
 	return false;
 }
 
-/* Warn once about a queue that is too short for a vector. */
+/*
+ * Warn once if a queue on the path has fewer slots than a vector has packets.
+ */
 static void
 warn_short_queue(struct olaf *w)
 {

@@ -12,7 +12,8 @@
 
 #define FIRST_NS 250000000u /* time without a model before the first request */
 #define AGAIN_NS 1000000000u	/* time between two requests */
-#define REPORT_NS 1000000000u	/* time without a model before the first line */
+#define REPORT_NS 1000000000u	/* time without a model before the first line is
+				 * printed */
 #define REPORT_AGAIN_NS 10000000000u	/* time between two lines */
 
 /* Read the peer's counters. */

@@ -26,7 +26,7 @@ struct peer_channel {
 struct peer_check {
 	struct peer_channel *peer;
 	const struct handshake_client *handshake;
-	uint64_t heard_ns;		/* time when the last model came */
+	uint64_t heard_ns;		/* time when the last model arrived */
 	uint64_t ask_ns, report_ns;
 	uint32_t xid;			/* xid of the last Stats; 0: none */
 	bool answered;
@@ -45,16 +45,16 @@ bool peer_check_receive(struct peer_check *q, enum channel_client_news news,
     const struct control *c);
 
 /*
- * If no model has come since heard_ns, request counters and report.  If no
- * model will ever come because the peer runs another program, prints this and
- * returns false.
+ * If no model has arrived since heard_ns, request the peer's counters and
+ * report the reason.  If no model will ever arrive because the peer runs
+ * another program, prints this reason and returns false.
  */
 bool peer_check_run(struct peer_check *q, struct carrier *c, uint64_t heard_ns,
     uint64_t now_ns);
 
 /*
- * Write to `words` why no model may have come, and return `words`.  The text is
- * "" or begins with "; ", because the caller appends it to a message.
+ * Write to `words` why no model may have arrived, and return `words`.  The text
+ * is "" or begins with "; ", because the caller appends it to a message.
  */
 const char *peer_check_explain(const struct peer_check *q,
     char words[PEER_CHECK_TEXT_BYTES]);

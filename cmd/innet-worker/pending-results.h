@@ -31,7 +31,8 @@ struct pending_results {
 	struct pending_result r[PENDING_RESULTS_MAX];
 	uint32_t first, count, max;	/* `max` is set by the memory limit */
 	uint32_t elements;
-	float *spare;			/* vector of the result taken last */
+	float *spare;			/* vector of the result that was removed
+					 * last */
 };
 
 /* Initialize a queue for vectors of `elements` elements each. */

@@ -86,7 +86,9 @@ append_gone(const cJSON *m, char *text, size_t at)
 	    name, read_seconds(m, "gone_ms"), read_seconds(m, "last_heard_ms"));
 }
 
-/* Write which members left, if fewer members remain than a sum needs. */
+/*
+ * Write which members left the job, if fewer members remain than a sum needs.
+ */
 static void
 append_too_few(const cJSON *json, double h, char *text)
 {

@@ -3,8 +3,8 @@
  * missing
  *
  * The report uses the text of the switch's answer to Members (innet-wire(5)).
- * It is printed on standard error after one second without a result, or after
- * four times the usual time if that is longer.  It is repeated every ten
+ * The report is printed on standard error after one second without a result, or
+ * after four times the usual time if that is longer.  It is repeated every ten
  * seconds.
  */
 #ifndef INNET_WORKER_STALL_REPORT_H
@@ -16,7 +16,8 @@ enum { STALL_REPORT_BYTES = 256 };
 
 /* A wait that may be reported; the caller zeroes it first. */
 struct stall_report {
-	uint64_t since_ns;		/* start of the wait; 0: none */
+	uint64_t since_ns;		/* start of the wait; 0: there is no
+					 * wait */
 	uint64_t report_ns;		/* time of the next report */
 	bool asked;	/* the members were requested for the next report */
 };
@@ -34,7 +35,7 @@ void stall_report_join(struct stall_report *m, const char *switch_name,
 
 /*
  * Report one of the problems of stall_report_join(), or that no result has
- * come.  A result usually takes usual_ns.
+ * arrived.  A result usually takes usual_ns.
  */
 void stall_report_result(struct stall_report *m, const char *switch_name,
     struct sync_worker *l, uint64_t usual_ns, uint64_t now_ns);

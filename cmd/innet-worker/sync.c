@@ -3,8 +3,8 @@
  *
  * iswitch/sync-worker.h makes the decisions; this file owns the clock, the
  * socket and the vectors.  Results are received directly into the vector that
- * the child gets.  Gradients are sent directly from the vector that came from
- * the child; one call sends a run of segments.
+ * the child gets.  Gradients are sent directly from the vector into which the
+ * child's gradient was read; one call sends a run of segments.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -216,7 +216,7 @@ check_sum(struct sync *w, const float *vec)
 	carrier_fail(&w->c);
 }
 
-/* Give the child a result. */
+/* Send a result to the child. */
 static void
 give_result(struct sync *w, const struct pending_result *r, bool more)
 {
@@ -257,8 +257,9 @@ take_result(struct sync *w, uint64_t now_ns)
 }
 
 /*
- * Take the child's gradient for the next iteration.  If results are waiting,
- * the gradient is too late and the child gets the results instead.
+ * Take the child's gradient for the next iteration.  If results are already
+ * waiting for the child, the gradient is too late and the child gets these
+ * results instead.
  */
 static void
 take_gradient(struct sync *w, const uint8_t *body, uint64_t now_ns)
@@ -281,7 +282,10 @@ take_gradient(struct sync *w, const uint8_t *body, uint64_t now_ns)
 	sync_worker_set_gradient(&w->l, now_ns);
 }
 
-/* Offer our state after `given` results to the worker that requested it. */
+/*
+ * Offer the state of this worker after `given` results to the worker that
+ * requested the state.
+ */
 static void
 offer_state(struct sync *w, uint8_t *body, uint32_t bytes, uint64_t given,
     uint64_t now_ns)
@@ -290,7 +294,10 @@ offer_state(struct sync *w, uint8_t *body, uint32_t bytes, uint64_t given,
 	control_send_transfer(&w->transfer, &w->control, &w->l.in, now_ns);
 }
 
-/* If another worker requests our state, get it from the child. */
+/*
+ * If another worker requests the state of this worker, get the state from the
+ * child.
+ */
 static void
 request_state(struct sync *w, uint64_t now_ns)
 {

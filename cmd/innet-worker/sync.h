@@ -34,7 +34,8 @@ struct sync {
 			 * was taken */
 	struct stall_report stall;
 	struct state_transfer transfer;
-	bool has_state;	/* a state was fetched, and the child gets it next */
+	bool has_state;	/* a state was fetched, and will be sent to the child
+			 * next */
 	bool skips_outdated;		/* gradients from weights older than the
 					 * fetched state may still arrive */
 	bool begun;			/* l is initialised */
@@ -47,8 +48,8 @@ struct sync {
 					 * before segment `place` have
 					 * arrived */
 	uint8_t head[UDPIO_RUN_MAX][SEG_HEADER_BYTES + SEG_TAG_BYTES];
-	struct iovec piece[2 * UDPIO_RUN_MAX]; /* header and floats of each
-					        * segment in turn */
+	struct iovec piece[2 * UDPIO_RUN_MAX]; /* alternately the header and the
+					        * floats of each segment */
 };
 
 /*

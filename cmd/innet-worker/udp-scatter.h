@@ -50,8 +50,8 @@ udp_scatter_rest(const struct udpio *u)
 }
 
 /*
- * Fill v with headers and bodies in turn, then with the buffer for the rest.
- * Returns the number of pieces.
+ * Fill v with pieces for headers and bodies alternately, followed by the buffer
+ * for all other bytes.  Returns the number of pieces.
  */
 static inline int
 udp_scatter_pieces(const struct udpio *u, const struct udp_scatter *l,
@@ -77,7 +77,7 @@ udp_scatter_pieces(const struct udpio *u, const struct udp_scatter *l,
 
 /*
  * Receive one message into the place, as udpio_recv() does, but only from the
- * socket that is next.  Returns 1 or 0.
+ * socket whose turn it is.  Returns 1, or 0 if there is no message.
  */
 static inline int
 udp_scatter_recv(struct udpio *u, const struct udp_scatter *l)

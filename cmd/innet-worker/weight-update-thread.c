@@ -45,8 +45,8 @@ clear_eventfd(int fd)
 }
 
 /*
- * If another worker requests our weights, offer a copy once all segments of the
- * copy are of the same round.
+ * If another worker requests the weights of this worker, offer a copy once all
+ * segments of the copy belong to the same round.
  */
 static void
 offer_weights(struct weight_thread *l, uint64_t now_ns)
@@ -105,7 +105,9 @@ take_packet(
 	}
 }
 
-/* Receive packets, at most BATCHES batches, so that other work is done, too. */
+/*
+ * Receive packets in at most BATCHES batches, so that other work is done, too.
+ */
 static void
 receive_packets(struct weight_thread *l)
 {
@@ -260,10 +262,10 @@ join_with_state(struct weight_thread *l)
 }
 
 /*
- * Start the job again with our weights.  This happens if the switch was
- * restarted, no worker has a state to give, and all other workers are in the
- * same round.  If pushes of the last rounds are missing, all workers lose them,
- * because all continue with our weights.
+ * Start the job again with the weights of this worker.  This happens if the
+ * switch was restarted, no worker has a state to send, and all other workers
+ * are in the same round.  If pushes of the last rounds are missing, all workers
+ * lose these pushes, because all continue with the weights of this worker.
  */
 static void
 restart_job(struct weight_thread *l)

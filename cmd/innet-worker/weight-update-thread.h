@@ -6,8 +6,8 @@
  * socket and the lock.  The thread holds the lock of all shared data, including
  * the socket, except while it sleeps.  The other thread (LGC, local gradient
  * computing) reads and commits between weight_thread_lock() and
- * weight_thread_unlock().  LGC holds the lock no longer than one copy of the
- * weights takes.  Each thread wakes the other through an eventfd.
+ * weight_thread_unlock().  LGC holds the lock only as long as it takes to copy
+ * the weights once.  Each thread wakes the other through an eventfd.
  */
 #ifndef INNET_WORKER_WEIGHT_UPDATE_THREAD_H
 #define INNET_WORKER_WEIGHT_UPDATE_THREAD_H
@@ -62,8 +62,8 @@ struct weight_thread {
 	uint64_t committed_ns;		/* time of a commit since the last
 					 * round; 0: none */
 	uint8_t head[UDPIO_RUN_MAX][SEG_HEADER_BYTES + SEG_TAG_BYTES];
-	struct iovec piece[2 * UDPIO_RUN_MAX]; /* header and floats of each
-					        * segment in turn */
+	struct iovec piece[2 * UDPIO_RUN_MAX]; /* alternately the header and the
+					        * floats of each segment */
 };
 
 /*
@@ -104,8 +104,8 @@ bool weight_thread_is_ready(const struct weight_thread *l);
 void weight_thread_commit(struct weight_thread *l, const uint8_t *vec);
 
 /*
- * Copy the weights if they are newer than *seen; otherwise return false.  The
- * caller must hold the lock.
+ * Copy the weights and return true if they are newer than *seen; otherwise
+ * return false.  The caller must hold the lock.
  */
 bool weight_thread_copy_weights(
     const struct weight_thread *l, uint8_t *w, uint64_t *seen);

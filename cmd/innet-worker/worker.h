@@ -66,7 +66,8 @@ struct worker_conf {
 	enum txctl_kind control;
 	uint64_t threshold_ns;
 	uint64_t mtu;			/* MTU; 0: use the MTU of the path */
-	uint64_t give_up_ns;	/* fail after this time without an answer */
+	uint64_t give_up_ns;	/* the worker fails after this time without an
+				 * answer */
 	uint64_t silence_ns;		/* longest silence of the child before
 					 * the worker fails */
 	uint64_t duration_ns;		/* longest duration; TIMER_NEVER: until
@@ -137,7 +138,7 @@ worker_tos(const struct worker_conf *cf)
 	return worker_tags_data(cf) ? SEG_TAGGED_TOS : SEG_TOS;
 }
 
-/* Does the result in p have the agreed form and a correct tag? */
+/* Does the result in p have the expected format and a correct tag? */
 static inline bool
 worker_accepts_result(const struct worker_conf *cf, struct segment_tag *tags,
     uint8_t tos, const struct udpio_packet *p)

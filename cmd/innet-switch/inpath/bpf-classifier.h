@@ -192,8 +192,8 @@ bpf_classifier_match_v6(
 }
 
 /*
- * Emit code that checks whether the frame is to the switch's own Ethernet
- * address.  If the frame is to another address, the code jumps.  Stores the
+ * Emit code that checks whether the destination of the frame is the switch's
+ * own Ethernet address.  If it is another address, the code jumps.  Stores the
  * indexes of the two jumps in `other`.
  */
 static inline void
@@ -268,7 +268,10 @@ bpf_classifier_match_passing(
 	return n;
 }
 
-/* Write the match for the rules.  The match ends with the action. */
+/*
+ * Write the code that matches frames according to the rules.  The code ends
+ * with the action.
+ */
 static inline void
 bpf_classifier_match(struct ebpf_code *c, int map,
     const struct bpf_classifier_rules *rules,
@@ -281,7 +284,7 @@ bpf_classifier_match(struct ebpf_code *c, int map,
 	ebpf_move(c, BPF_CLASSIFIER_CONTEXT, 1);
 	bpf_classifier_load_bytes(
 	    c, way, 0, BPF_CLASSIFIER_FRAME, BPF_CLASSIFIER_HEAD_BYTES);
-	/* is the frame to a group? */
+	/* is the destination a multicast group? */
 	ebpf_load(c, EBPF_B, 1, 10, BPF_CLASSIFIER_FRAME);
 	ebpf_compute(c, EBPF_AND, 1, 1);
 	ebpf_jump_to_exit(c, ebpf_jump_if(c, EBPF_JNE, 1, 0));
@@ -324,7 +327,7 @@ bpf_classifier_match(struct ebpf_code *c, int map,
 	bpf_classifier_finish(c, way);
 }
 
-/* Write the match that selects every frame. */
+/* Write the code that selects every frame. */
 static inline void
 bpf_classifier_match_all(
     struct ebpf_code *c, int map, const struct bpf_classifier_action *way)

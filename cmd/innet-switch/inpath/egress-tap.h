@@ -75,7 +75,7 @@ egress_tap_disable_ipv6(const char *name)
 	    name);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd == -1)
-		return;			/* the kernel has no IPv6 */
+		return;			/* the kernel does not support IPv6 */
 	(void)!write(fd, "1", 1);
 	close(fd);
 }

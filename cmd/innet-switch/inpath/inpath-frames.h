@@ -137,7 +137,7 @@ inpath_find_egress(struct inpath *ip, const struct station *s)
 	    &ip->port[k] : NULL;
 }
 
-/* Send the datagrams of a post to a station through a port, as runs. */
+/* Send the datagrams in *p to a station through a port, as runs. */
 static inline void
 inpath_send_runs(struct inpath *ip, struct netport *port,
     const struct station *to, const struct frame_flow *flow,
@@ -499,7 +499,7 @@ inpath_forward_frame(struct inpath *ip, const struct netport_frame *f)
 		ip->n[INPATH_NO_PORT]++;
 }
 
-/* Send datagrams a to b - 1 of a run as a run of their own. */
+/* Send datagrams a to b - 1 of a run as a separate run. */
 static inline void
 inpath_send_part(struct inpath *ip, const uint8_t *head, uint32_t a,
     uint32_t b)
@@ -583,8 +583,9 @@ inpath_receive_datagram(struct inpath *ip, uint32_t k)
 	n->whole = false;
 	n->one.payload_bytes = bytes;
 	if (p.frame != NULL && !trusted)
-		inpath_complete_frame(ip, &p); /* needed to check the checksums
-					        * of the datagram */
+		inpath_complete_frame(ip, &p); /* the parsed headers are needed
+					        * to check the checksums of the
+					        * datagram */
 	serve_advance_to_packet(&ip->serve, n->came_ns);
 	for (int c = plane_draw_copies(ip->pl); c > 0; c--) {
 		if (ip->serve.cf->ingress != NULL)
@@ -601,8 +602,8 @@ inpath_receive_datagram(struct inpath *ip, uint32_t k)
 }
 
 /*
- * Is this datagram for the program?  Without a bridge, the switch must check
- * this.
+ * Must the program process this datagram?  Without a bridge, the switch must
+ * check this.
  */
 static inline bool
 inpath_is_claimed(const struct inpath *ip, const uint8_t *data)

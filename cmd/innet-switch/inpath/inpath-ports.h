@@ -51,7 +51,7 @@ struct inpath_conf {
 	uint32_t onlys;
 	struct inpath_rate rate[INPATH_PORTS];
 	uint32_t rates;
-	bool every;	/* --rate was given: it limits every port */
+	bool every;	/* --rate was given, and limits every port */
 	const struct netport_kind *kind;	/* back-end; NULL: choose one */
 	bool backend;			/* --backend was given */
 	const char *taps;		/* folder for captures, or NULL */
@@ -137,7 +137,7 @@ static inline bool inpath_query_ports(struct inpath *ip);
 static inline void inpath_query_neighbours(struct inpath *ip);
 
 /*
- * netlink_handler: apply a change of a neighbour, or note that a port or the
+ * netlink_handler: apply a change of a neighbour, or record that a port or the
  * bridge has changed.
  */
 static inline void inpath_handle_event(void *ctx,
@@ -159,8 +159,8 @@ static inline int inpath_close_taps(struct netport *p);
 /* implementation */
 
 /*
- * The capabilities that the switch needs at the start and when a port is added
- * later.
+ * The Linux capabilities that the switch needs at the start, and again when a
+ * port is added later.
  */
 static const struct { int cap; const char *name; } inpath_needs[] = {
 	{ CAP_NET_RAW, "CAP_NET_RAW" },		/* sockets that take frames */
@@ -285,7 +285,7 @@ inpath_find_rate(const struct inpath *ip, const char *name)
 
 /*
  * Return the plane's port for an interface.  If the interface was removed and
- * has come back, it gets its old port.
+ * added again, it gets its old port.
  */
 static inline struct port *
 inpath_get_plane_port(struct inpath *ip, const struct netport *p)

@@ -195,7 +195,8 @@ inpath_bridge_address(const char *bridge, char text[ADDR_NAME_BYTES])
 			continue;
 		best = rank;
 		addr_print(&a, text);
-		*strrchr(text, ':') = '\0';	/* cut off the port number */
+		*strrchr(text, ':') = '\0';	/* remove the port number from
+						 * the text */
 	}
 	freeifaddrs(all);
 	return best == 0 ? NULL : text;
@@ -309,8 +310,9 @@ inpath_print_ports(const struct inpath *ip, bool verbose)
 }
 
 /*
- * Pin the process to this processor.  The kernel has a queue for each
- * processor, so after a move a later frame could overtake an earlier one.
+ * Pin the process to its current processor.  The kernel has a queue for each
+ * processor, so a later frame could overtake an earlier one if the process
+ * moved.
  */
 static inline void
 inpath_pin_processor(void)

@@ -5,9 +5,9 @@
  * netlink_open_events() receives all later changes.  netlink_read_link() and
  * netlink_read_neighbour() parse the two kinds of messages that a switch on a
  * bridge needs.  The first kind describes an interface and, if it is a port of
- * a bridge, its state.  The second kind gives the port behind which a host is,
- * or the host's Ethernet address.  Fields that a message does not contain are
- * 0.
+ * a bridge, its state.  The second kind contains the port behind which a host
+ * is, or the host's Ethernet address.  Fields that a message does not contain
+ * are 0.
  *
  * The bytes are borrowed and not trusted.  Numbers are in host byte order, and
  * addresses are as on the wire.  On failure, functions return -1 with errno.
@@ -68,7 +68,8 @@ struct netlink_link {
 	bool is_bridge, filters_vlans;
 	bool has_state;
 	uint8_t state;		/* state of a port (IEEE 802.1D) */
-	bool isolated;	/* the port sends nothing to other isolated ports */
+	bool isolated;	/* the port is isolated: it sends no frames to other
+			 * isolated ports */
 };
 
 /*

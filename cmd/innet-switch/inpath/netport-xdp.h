@@ -579,7 +579,10 @@ netport_xdp_collect_sent(struct netport_xdp *x)
 	__atomic_store_n(r->consumed, r->at, __ATOMIC_RELEASE);
 }
 
-/* Make the kernel send frames.  It sends a few dozen frames for each call. */
+/*
+ * Make the kernel send frames.  For each call, the kernel sends a few dozen
+ * frames.
+ */
 static inline void
 netport_xdp_wake_kernel(struct netport_xdp *x)
 {
@@ -654,8 +657,8 @@ netport_xdp_count_drops(struct netport *p)
 		    &len) == 0)
 			all += s.rx_dropped + s.rx_ring_full;
 	}
-	netport_xdp_wake_kernel(x); /* send frames that a busy device did not
-				     * send */
+	netport_xdp_wake_kernel(x); /* repeat the request to send, because a
+				     * busy device did not send all frames */
 	since = all - x->reported_drops;
 	x->reported_drops = all;
 	return since;

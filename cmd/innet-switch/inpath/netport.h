@@ -106,9 +106,11 @@ struct netport {
 	uint32_t tap;			/* index of the tap */
 	uint64_t tap_drops;	/* number of drops of the tap counted so far */
 	struct netport_xdp *xdp;	/* owned by netport-xdp.h */
-	int lock;			/* locks the interface; -1: none */
-	struct egress_tap egress_tap;	/* open if regular traffic waits in the
-					 * queue of this port */
+	int lock;			/* descriptor that locks the interface;
+					 * -1: none */
+	struct egress_tap egress_tap;	/* egress tap, which is open if regular
+					 * traffic waits in the queue of this
+					 * port */
 	bool up, forwards, isolated;
 	bool seen;	/* the port was seen in the last query of all ports */
 	struct port *port;		/* port of the plane; borrowed */

@@ -1,12 +1,13 @@
 /*
- * stations.h - the hosts behind each port of an Ethernet switch
+ * stations.h - the hosts that are reachable through each port of an Ethernet
+ * switch
  *
  * There are two tables: the port of each Ethernet address (the filtering
  * database of IEEE 802.1D) and the Ethernet address of each IP address.  The
  * driver fills both from the kernel's tables and from received frames; newer
  * information replaces older information.  Untrusted hosts can invent any
  * number of addresses, so a table that reaches STATIONS_MAX entries is emptied
- * and learned again.  A struct stations owns its memory; free it with
+ * and filled again.  A struct stations owns its memory; free it with
  * stations_free().
  */
 #ifndef INNET_SWITCH_INPATH_STATIONS_H
@@ -44,7 +45,8 @@ struct stations {
 	struct hashmap by_host;		/* addr_key() -> station */
 	struct station *station;
 	uint32_t n, room;
-	bool forgot;	/* the ports were forgotten: query them again */
+	bool forgot;	/* the table of ports was emptied, so the ports must be
+			 * queried again */
 	struct hashmap_multiplier by;	/* hash multiplier of both maps */
 };
 
