@@ -87,7 +87,8 @@ static const struct opt_tool tool = {
 
 struct options {
 	const char *path, *dir;
-	const char *seed, *runs, *duration;	/* NULL: use the value in the
+	const char *seed, *runs, *duration;	/* argument of the option; NULL:
+						 * use the value in the
 						 * scenario */
 	const char *shard, *parts;	/* arguments of --shard and --parts, or
 					 * NULL */
@@ -125,7 +126,7 @@ parse_set(struct options *options, char *arg)
 	options->set[options->sets++] = arg;
 }
 
-/* Refuse options that belong to different ways of using the tool. */
+/* Refuse combinations of options that belong to different uses of innet-sim. */
 static void
 check_options(const struct options *options)
 {
@@ -411,7 +412,7 @@ show_results(const struct options *options, const struct runner *r,
 	return 0;
 }
 
-/* Do all runs of the scenario in `text`, or the runs of a shard. */
+/* Do all runs of the scenario in `text`, or only the runs of a shard. */
 static int
 simulate(const struct options *options, struct runner *r, const char *text)
 {
@@ -480,7 +481,9 @@ run_chaos(const struct options *options)
 	return chaos_run(&c);
 }
 
-/* Choose the rows and figures to show.  The points must be known. */
+/*
+ * Choose the rows and figures to show.  The points of the sweep must be known.
+ */
 static void
 choose_output(struct options *options, const struct runner *r)
 {

@@ -35,7 +35,7 @@ struct one {
 						 * at its end */
 };
 
-/* A frame on its way to a switch. */
+/* A frame that is on its way to a switch. */
 struct arrived {
 	struct one *at;
 	uint32_t have, len;
@@ -289,7 +289,7 @@ close_switch(struct one *w)
 	return rc;
 }
 
-/* Exit if switch i has the same address as another one. */
+/* Exit if switch i has the same address as another switch. */
 static void
 check_end(const struct network *net, size_t i)
 {

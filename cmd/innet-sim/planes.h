@@ -24,8 +24,8 @@ struct planes_options {
 };
 
 /*
- * Run the switches, then print the report of each to f.  Returns the exit
- * status.
+ * Run the switches, and then print the report of each switch to f.  Returns the
+ * exit status.
  */
 int planes_run(const struct planes_options *, FILE *f);
 

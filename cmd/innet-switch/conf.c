@@ -215,8 +215,8 @@ parse_path(int ch, struct conf *cf)
 }
 
 /*
- * Check the options of a switch in the path.  Without --listen, the address is
- * that of the bridge.
+ * Check the options of a switch in the path.  Without --listen, the switch uses
+ * the address of the bridge.
  */
 static void
 check_path(struct conf *cf)

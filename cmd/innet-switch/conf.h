@@ -19,8 +19,8 @@ struct conf {
 				    * in the path */
 	bool regular;			/* --regular was given */
 	bool live;	/* the switch serves on sockets or in the path */
-	const char *trace_option; /* a given option that is only for captures,
-				   * or NULL */
+	const char *trace_option; /* name of an option that was given and needs
+				   * captures, or NULL */
 	char trace_name[32];
 };
 

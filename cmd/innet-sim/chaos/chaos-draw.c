@@ -136,7 +136,7 @@ draw_speeds(struct rng *r, struct scenario_training *t)
 	t->packet_ns = draw_chance(r, 0.7) ? 0 : draw_between(r, 1, 2000);
 	t->barrier = t->mode == TRAINING_SYNC && draw_chance(r, 0.1);
 	t->give_up_ns = SCENARIO_WORD2;	/* workers never give up, so a run that
-					 * hangs is a finding */
+					 * hangs shows an error */
 }
 
 static void
@@ -157,7 +157,8 @@ draw_link_faults(struct rng *r, struct chaos_plan *p)
 	if (draw_chance(r, 0.4))
 		w->late = draw_scaled(r, 0.001, 0.5);
 	w->late_ns = draw_scaled_ns(r, 1000, 2e7);
-	if (p->t.approach == TRAINING_PS) {	/* packets cross six links
+	if (p->t.approach == TRAINING_PS) {	/* with a parameter server,
+						 * packets cross six links
 						 * instead of two */
 		w->loss /= 4;
 		w->burst_loss /= 4;
@@ -221,7 +222,8 @@ get_ideal_ns(const struct scenario_training *t)
  * Raise a limit on slots if the run would not end within BOUND_NS.  With few
  * slots, all members wait for each group of segments.  If a Probe or its answer
  * is lost, the others wait until the next Probe, up to 250 ms later.  (With 4
- * slots, 683 segments and a loss of 37 %, each group took a second.)
+ * slots, 683 segments and a loss of 37 %, each group of segments took a
+ * second.)
  */
 static void
 raise_slots(const struct chaos_plan *p, uint64_t *slots)
@@ -297,8 +299,8 @@ draw_fault(struct rng *r, const struct scenario_training *t,
 		f->index = rng_below(r, (t->workers + t->rack - 1) / t->rack);
 	} else if (t->workers > 1 && t->mode == TRAINING_SYNC &&
 	    !t->barrier && draw_chance(r, 0.5)) {
-		f->worker = SCENARIO_KILLED;	/* any worker except the
-						 * survivor */
+		f->worker = SCENARIO_KILLED;	/* any worker except the one
+						 * that must survive */
 		f->index = (survivor + 1 + rng_below(r, t->workers - 1)) %
 		    t->workers;
 	} else {
@@ -334,9 +336,10 @@ draw_faults(struct rng *r, struct chaos_plan *p)
 }
 
 /*
- * In the protocol, iteration 0 is that of a new worker unless the job is within
- * SEG_NEAR iterations of the wrap.  A killed worker starts again at the first
- * iteration of the plan, so this iteration must be that near.
+ * In the protocol, iteration 0 means a new worker, unless the job is within
+ * SEG_NEAR iterations of the wrap-around of iteration numbers.  A killed worker
+ * starts again at the first iteration of the plan, so this iteration must be
+ * within that distance.
  */
 static void
 limit_wrap(struct chaos_plan *p)
@@ -350,7 +353,7 @@ limit_wrap(struct chaos_plan *p)
 		p->first = SEG_ITERATIONS - SEG_NEAR;
 }
 
-/* Draw more losses and duplicates.  Some duplicates arrive at once. */
+/* Draw more losses and duplicates.  Some duplicates arrive immediately. */
 static void
 draw_severe_links(struct rng *r, struct chaos_plan *p)
 {
@@ -389,8 +392,8 @@ draw_survivor(struct rng *r, const struct chaos_plan *p)
 }
 
 /*
- * Turn some pauses of workers into deaths, and let faults happen at the same
- * time.  One worker survives, because no state would be left otherwise.
+ * Kill some of the workers that would have paused, and let faults happen at the
+ * same time.  One worker survives, because no state would be left otherwise.
  */
 static void
 draw_severe_faults(struct rng *r, struct chaos_plan *p)
@@ -452,7 +455,7 @@ chaos_draw(struct chaos_plan *p, uint64_t seed, bool kills_racks, bool severe)
 		p->first = SEG_ITERATIONS - (uint32_t)draw_between(&r, 1, 10);
 	/*
 	 * workers in `old` use only Help and never repeat an iteration, so no
-	 * machine may be killed
+	 * worker or switch may be killed
 	 */
 	if (p->t.mode == TRAINING_SYNC && !p->killed && draw_chance(&r, 0.1))
 		p->old = draw_chance(&r, 0.3) ? UINT32_MAX :

@@ -11,10 +11,10 @@
 
 enum {
 	EVENTS_FACTOR = 400,	/* limit on the number of events per segment */
-	SEVERE_FACTOR = 4,	/* factor by which severe runs may have more: if
-				 * half of all packets are lost, a Fetch and its
-				 * Chunk cross six links only once in 64
-				 * times */
+	SEVERE_FACTOR = 4,	/* factor by which this limit is higher for
+				 * severe runs: if half of all packets are lost,
+				 * a Fetch and its Chunk cross all six links
+				 * only once in 64 attempts */
 	BYTES = 6 << 20, PLANE_BYTES = 1 << 20,
 	BYTES_FACTOR = 4096 /* limit on the memory of a simulated machine, in
 			     * bytes per segment */
@@ -55,7 +55,7 @@ check_ledger(struct sim *s, const struct training *t)
 
 /*
  * Report each worker that still waits, although nothing has arrived for longer
- * than any exchange takes.
+ * than any exchange of messages takes.
  */
 static void
 report_stuck(struct sim *s, const struct training *t)

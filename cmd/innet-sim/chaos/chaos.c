@@ -29,7 +29,7 @@ struct shared {
 	uint64_t seed[FINDINGS_MAX];
 };
 
-/* A process: its current seed and its tally. */
+/* The state of a process: its current seed and its counters. */
 struct child {
 	pid_t pid;
 	uint64_t seed;
@@ -54,7 +54,7 @@ may_continue(const struct chaos_options *cf, const struct shared *sh)
 	return *cf->stopped == 0 && sh->findings < FINDINGS_MAX;
 }
 
-/* Run seeds until none is left. */
+/* Take seeds and run them until no seed is left. */
 static void
 run_seeds(const struct chaos_options *cf, struct shared *sh, struct child *c)
 {

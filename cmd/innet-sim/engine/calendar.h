@@ -31,12 +31,14 @@ enum {
 	CALENDAR_DAYS = 2 << CALENDAR_MONTH,	/* number of days that have a
 						 * list */
 	CALENDAR_MONTHS = 1024,		/* number of months that have a list */
-	CALENDAR_SHIFT = 16,		/* initial length of a day: 65 us */
+	CALENDAR_SHIFT = 16,		/* initial length of a day: 2^16 ns = 65
+					 * us */
 	CALENDAR_FEW = 4, CALENDAR_MANY = 32,	/* limits on the mean number of
 						 * events in a day */
 	CALENDAR_TRIAL = 256,	/* number of days after which `shift` is
 				 * checked */
-	CALENDAR_SORT = 64	/* longer lists are not sorted by insertion */
+	CALENDAR_SORT = 64	/* insertion sort is used only for lists up to
+				 * this length */
 };
 
 struct calendar_list {
@@ -74,7 +76,7 @@ static inline bool calendar_push(struct calendar *c, struct heap x);
  */
 static inline int calendar_pop(struct calendar *c, struct heap *x);
 
-/* Return the events of the day after today, in no particular order. */
+/* Return the events of the next day, in no particular order. */
 static inline const struct calendar_list *
 calendar_tomorrow(const struct calendar *c);
 
@@ -210,7 +212,8 @@ calendar_change(struct calendar *c, unsigned shift)
 	bool have;
 
 	c->now = c->now << old.shift >> shift;
-	if (c->now > 0)		/* so that no event is before the current day */
+	if (c->now > 0)		/* this way no event is before the current
+				 * day */
 		c->now--;
 	c->far = (struct calendar_list){ 0 };
 	c->near = c->later = 0;

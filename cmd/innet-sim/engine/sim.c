@@ -73,7 +73,7 @@ sim_schedule(struct sim *s, enum sim_class class, uint32_t id, uint64_t at_ns)
 		err(1, "events");
 }
 
-/* Add a packet at the end of the ring, and return its place. */
+/* Add a packet at the end of the ring, and return a pointer to it. */
 static struct sim_flying *
 ring_push(struct sim_pipe *pipe)
 {
@@ -304,8 +304,8 @@ void
 sim_fail_node(struct sim *s, struct sim_node *n, bool down)
 {
 	n->down += down ? 1u : -1u;
-	if (n->down == down)	/* the node's first fault began, or its last one
-				 * ended */
+	if (n->down == down)	/* the first fault of the node began, or its
+				 * last fault ended */
 		n->kind->fail(s, n, down);
 }
 
@@ -349,7 +349,7 @@ handle_event(struct sim *s, struct heap x)
 	}
 }
 
-/* Must the run end early? */
+/* Must the run end before its normal end? */
 static bool
 is_ended(struct sim *s)
 {

@@ -1,7 +1,7 @@
 /*
  * sim.h - the simulator's engine: nodes, pipes and one queue of events
  *
- * This is the contract for a kind of node.
+ * This comment describes how a kind of node must behave.
  *
  * Time is sim->now_ns, in whole ns from 0.  It changes only between events.  A
  * network consists of nodes (workers, switches, servers) that are joined by
@@ -13,9 +13,9 @@
  * A kind of node is a struct sim_kind in a file node-NAME.c.  arrive() receives
  * a packet and the pipe that it came over.  wake() is called at the time that
  * the node passed to sim_wake(), fail() when the node goes down or recovers,
- * and free() at the end.  A node sends with sim_send() over a pipe with a plain
- * queue, which may have a limit.  A node with an Olaf or drop-tail port passes
- * packets to the egress of the pipe through the data plane
+ * and free() at the end.  A node calls sim_send() to send over a pipe with a
+ * plain queue, which may have a limit.  A node with an Olaf or drop-tail port
+ * passes packets to the egress of the pipe through the data plane
  * (nodes/plane-driver.h).  A node may keep its state in node->own.  It reads no
  * clock.  It draws random numbers only from sim->chance, or from its own
  * generators, which are seeded from sim->seed.  If common/ has a header for a
@@ -93,7 +93,7 @@ struct sim_packet {
 	uint32_t wire_bytes;	/* length of the frame */
 	union {
 		struct update up;	/* an update without a vector */
-		struct sim_datagram dg;	/* used in a training job; see
+		struct sim_datagram dg;	/* the datagram of a training job; see
 					 * train.h */
 	};
 };
@@ -124,7 +124,8 @@ struct sim_pipe {
 			 * the pipe */
 	uint32_t left;	/* number of packets in the ring that have left */
 	double loss;
-	struct link link;	/* used by a plain queue */
+	struct link link;	/* rate and queue of the link, used by a plain
+				 * queue */
 	uint64_t propagation_ns;
 	uint32_t index;		/* index of this pipe in sim->pipe */
 	enum sim_class class;	/* class of the arrival events of this pipe */
@@ -285,8 +286,8 @@ struct sim {
 	struct calendar events;
 	struct sim_port *port;	/* ports of the switches, which are the first
 				 * nodes */
-	struct sim_plane *plane; /* plane of the switches: plane-driver.h; or
-				  * NULL */
+	struct sim_plane *plane; /* plane of the switches (see plane-driver.h),
+				  * or NULL */
 	struct sim_pipe *pipe;
 	uint32_t pipes;
 	struct sim_node *node;
@@ -311,7 +312,8 @@ struct sim {
 	struct sim_source *source;	/* sources of regular traffic; see
 					 * node-traffic.h */
 	uint32_t sources;
-	struct link_faults *link_faults; /* state of link-faults.h, or NULL */
+	struct link_faults *link_faults; /* state of the faults of links (see
+					  * link-faults.h), or NULL */
 	const struct sim_pipe_hook *pipe_hook;	/* hook of link_faults, or
 						 * NULL */
 	char *wrong;			/* text of the first error,

@@ -8,8 +8,7 @@
 #include "cmd/innet-sim/nodes/node-switch.h"
 #include "common/base/prefetch.h"
 
-enum { FEW = 1000 };	/* the data of this number of workers fit into the
-			 * cache */
+enum { FEW = 1000 };	/* number of workers whose data fit into the cache */
 
 /* Prefetch the data that tell which objects an event needs. */
 static void
@@ -88,7 +87,8 @@ event_prefetch_day(const struct sim *s)
 	const struct calendar *c = &s->events;
 	const struct calendar_list *tomorrow = calendar_tomorrow(c);
 
-	if (s->workers <= FEW)		/* no update network, or a small one */
+	if (s->workers <= FEW)		/* the scenario has no network of
+					 * updates, or only a small one */
 		return;
 	for (size_t i = 0; i < tomorrow->n; i++)
 		fetch_first(s, tomorrow->item[i]);

@@ -6,8 +6,8 @@
 
 /*
  * Prefetch the data that the events of the new calendar day will read.  For the
- * events of the next day, prefetch only the data that tell which objects they
- * need.
+ * events of the next day, prefetch only the data that show which objects these
+ * events need.
  */
 void event_prefetch_day(const struct sim *s);
 

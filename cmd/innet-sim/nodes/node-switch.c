@@ -68,7 +68,7 @@ static void
 receive_from_below(struct sim *s, struct sim_node *n,
     const struct sim_packet *p)
 {
-	/* a valid address for vectors without elements */
+	/* a pointer that is valid for vectors without elements */
 	static const uint8_t nothing[64];
 	struct plane *pl = &s->plane->pl;
 	struct port *port = n->up->egress;
@@ -79,7 +79,8 @@ receive_from_below(struct sim *s, struct sim_node *n,
 
 	u.vec = nothing + 1;
 	if (u.kind == UPDATE_UPDATE) {
-		u.cluster -= n->first;	/* keeps the port's tables short */
+		u.cluster -= n->first;	/* this keeps the tables of the port
+					 * short */
 		payload_free_update(pl, port, &a);
 		return;
 	}
@@ -111,8 +112,8 @@ receive_packet(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 }
 
 /*
- * Fail or restore a switch.  A switch that fails loses its queue and its state
- * about clusters.
+ * Fail or restore a switch.  A switch that fails loses its queue and the state
+ * of all clusters.
  */
 static void
 set_failed(struct sim *s, struct sim_node *n, bool down)

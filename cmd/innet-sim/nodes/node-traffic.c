@@ -115,8 +115,9 @@ add_row(struct result_row *row, const struct sim_source *o, uint64_t waiting)
 	v[LOST_LINK] += (double)o->lost[SIM_LOST_LINK];
 	v[LOST_DOWN] += (double)o->lost[SIM_LOST_DOWN];
 	v[QUEUED] += (double)waiting;
-	v[DELAY] += (double)o->delay_ns;	/* the total; set_shares()
-						 * divides it later */
+	v[DELAY] += (double)o->delay_ns;	/* this is the total;
+						 * set_shares() divides it
+						 * later */
 }
 
 static void

@@ -2,10 +2,10 @@
  * node-traffic.h - frames of other programs
  *
  * A source is a node: an entry of the scenario's traffic at one switch.  Its
- * frames are packets of kind SIM_REGULAR, which no queue merges.  They take
- * slots of the ports on their way, as port.h describes.  Each frame that was
- * sent is counted exactly once: as received, dropped by a full queue, lost, or
- * on its way.
+ * frames are packets of kind SIM_REGULAR, which no queue merges.  On their way,
+ * these frames occupy slots of the ports, as port.h describes.  Each frame that
+ * was sent is counted exactly once: as received, dropped by a full queue, lost,
+ * or on its way.
  */
 #ifndef INNET_SIM_TRAFFIC_H
 #define INNET_SIM_TRAFFIC_H
@@ -45,8 +45,8 @@ void node_traffic_receive(struct sim *s, const struct sim_packet *p);
 
 /*
  * Write a row for each traffic entry of the scenario, and one for the total, to
- * `row`.  If `row` is NULL, only check the counters.  Returns false after a
- * warning if a frame is not accounted for.
+ * `row`.  If `row` is NULL, only check the counters.  Prints a warning and
+ * returns false if a frame is not accounted for.
  */
 extern const struct result_figure node_traffic_figures[];
 bool node_traffic_result(const struct sim *s, struct result_row *row);

@@ -24,9 +24,9 @@ struct sim_group {
 					 * is used */
 	size_t played;		/* number of rows of the schedule done so far */
 	uint64_t stop_ns;	/* workers make no updates from this time on */
-	struct txctl *control;	/* for each worker; NULL: no transmission
-				 * control */
-	struct sim_wait *wait; /* for each worker, owned; NULL: no worker
+	struct txctl *control;	/* state of transmission control for each
+				 * worker; NULL: no transmission control */
+	struct sim_wait *wait; /* state for each worker, owned; NULL: no worker
 				* waits */
 };
 

@@ -31,7 +31,8 @@ payload_free_model(struct plane *pl, struct port *port, struct update_status *s)
 }
 
 /*
- * Take a port down.  Count the frames in its queue as queued, then drop them.
+ * Take a port down.  Count the frames in the queue of the port as queued, and
+ * then drop them.
  */
 static inline void
 payload_free_lose(struct plane *pl, struct port *port)

@@ -134,7 +134,10 @@ sim_plane_handle_departure(struct sim *s, struct sim_pipe *pipe)
 {
 	if (pipe->leave_ns != s->now_ns)
 		return;		/* the frame was already lost */
-	/* the end of the transmission was not postponed */
+	/*
+	 * handle this event, because the end of the transmission was not
+	 * postponed
+	 */
 	if (port_deadline_ns(pipe->egress) == s->now_ns)
 		plane_send_head(&s->plane->pl, pipe->egress, s->now_ns);
 	pipe->leave_ns = PORT_NEVER;

@@ -27,7 +27,8 @@ struct sim_plane {
 	struct plane pl;
 	struct sim *sim;
 	struct sim_node *node;	/* node of the plane, in a training job */
-	sim_plane_send *send;	/* NULL: updates leave through ports */
+	sim_plane_send *send;	/* callback that sends a datagram; NULL: updates
+				 * leave through ports */
 };
 
 /*

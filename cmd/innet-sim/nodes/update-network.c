@@ -172,7 +172,8 @@ add_cluster(struct sim *s, uint16_t id, uint32_t number)
 	c->age = sim_alloc(c->packets, sizeof(*c->age), "ages");
 	c->range = sim_alloc(c->packets, sizeof(*c->range), "models");
 	for (uint32_t i = 0; i < c->packets; i++)
-		c->range[i].version = 1; /* version of a worker's own weights */
+		c->range[i].version = 1; /* version number of a worker's own
+					  * weights */
 	if (s->sc->ages_from < SCENARIO_WORD2) {
 		for (uint32_t i = 0; i < c->packets; i++)
 			aom_start(&c->age[i], s->sc->ages_from,
@@ -216,8 +217,8 @@ add_routes(struct sim *s, struct sim_node *node, struct sim_node *n,
 	    .n = (uint32_t)group->cf->workers, .group = node, .base = base };
 
 	if (shared != NULL)
-		add_route(s, node, cluster, r);	/* a route at the group's end of
-						 * the link */
+		add_route(s, node, cluster, r);	/* add a route at the end of the
+						 * link where the group is */
 	r.down = shared;
 	for (; n != NULL; n = n->up == NULL ? NULL : n->up->to) {
 		add_route(s, n, cluster, r);

@@ -16,7 +16,7 @@ network_new(const struct scenario *sc, uint64_t seed)
 
 	s->sc = sc;
 	s->seed = seed;
-	/* the same random numbers as in innet-gen */
+	/* use the same random numbers as innet-gen */
 	s->arrivals = rng_seed(seed + 0x776f726b6572);
 	s->bursts = rng_seed(seed + 0x627572737473);
 	s->control = rng_seed(seed ^ 0x636f6e74726f6c);

@@ -24,7 +24,10 @@ is_shown(const struct runner *r, int fig)
 	return false;
 }
 
-/* The mean of a figure over all runs, and half its 95 % confidence interval. */
+/*
+ * The mean of a figure over all runs, and half the width of its 95 % confidence
+ * interval.
+ */
 struct mean {
 	double mean, ci;
 };
@@ -203,7 +206,7 @@ add_heads(struct columns *t, const struct runner *r,
 	t->n = t->words;
 }
 
-/* Add the values of point p that are not the same at all points. */
+/* Add those swept values of point p that differ between points. */
 static void
 add_values(struct columns *t, const struct runner *r, const struct point *p)
 {

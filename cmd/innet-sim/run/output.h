@@ -8,7 +8,7 @@
 
 #include "cmd/innet-sim/run/runner.h"
 
-/* The rows and columns to show; output_choose() sets the columns. */
+/* Which rows and columns to show; output_choose() sets the columns. */
 struct output_view {
 	bool total;		/* show only the row for the total */
 	bool chosen;		/* columns were chosen by --columns */
@@ -24,17 +24,19 @@ const char *output_choose(struct output_view *v, const struct runner *r,
 
 /*
  * Print a table.  It has a column for each swept value, the row's name, and the
- * mean of each figure over the runs.  With more than one run, half the 95 %
- * confidence interval follows the mean.
+ * mean of each figure over the runs.  With more than one run, half the width of
+ * the 95 % confidence interval follows the mean.
  */
 void output_table(FILE *f, const struct runner *r,
     const struct output_view *v);
 
-/* Print each row as an object on one line. */
+/* Print each row as a JSON object on one line. */
 void output_json(FILE *f, const struct runner *r,
     const struct output_view *v);
 
-/* Print a heading, then each row on a line. */
+/*
+ * Print the rows as CSV: a line with the headings, then one line for each row.
+ */
 void output_csv(FILE *f, const struct runner *r,
     const struct output_view *v);
 

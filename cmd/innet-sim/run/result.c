@@ -114,7 +114,7 @@ result_has_figure(const struct scenario *sc, enum result_by by, int figure)
 
 /*
  * Count the clusters, and store their ids in `id` unless it is NULL.  Clusters
- * have the same order as in the engine: that of their first groups.
+ * have the same order as in the engine: the order of their first groups.
  */
 static size_t
 count_clusters(const struct scenario *sc, uint16_t *id)
@@ -338,8 +338,8 @@ set_counts(struct result_row *row, const struct cluster_sums *f)
 }
 
 /*
- * Set the figures of age for the n clusters in `list`, and Jain's index of
- * their mean ages.
+ * Set the figures about ages for the n clusters in `list`, and Jain's index of
+ * the mean ages of these clusters.
  */
 static void
 set_ages(const struct sim *s, struct result_row *row, const uint32_t *list,

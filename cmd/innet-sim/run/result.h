@@ -38,8 +38,8 @@ void result_name(const struct scenario *sc, enum result_by by, size_t row,
     char *to, size_t bytes);
 
 /*
- * Make the rows of a run that has ended, and end its ages.  Returns false after
- * a warning if a constituent is not accounted for.
+ * Make the rows of a run that has ended, and end its ages.  Prints a warning
+ * and returns false if a constituent is not accounted for.
  */
 bool result_make_rows(struct sim *s, enum result_by by, struct result_row *row);
 

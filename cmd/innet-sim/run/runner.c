@@ -74,7 +74,7 @@ runner_count_runs(const struct runner *r)
 	    0;
 }
 
-/* Do runs until none is left. */
+/* Take runs and do them until no run is left. */
 static void
 do_runs(const struct runner *r, struct shared *sh)
 {

@@ -18,7 +18,8 @@ struct point {
 	struct scenario sc;
 	cJSON *values;		/* the swept values, or NULL */
 	size_t rows;
-	struct result_row *row;	/* rows of all runs; owned by the runner */
+	struct result_row *row;	/* rows of all runs of the point; owned by the
+				 * runner */
 };
 
 /* A shard: the runs whose number modulo `of` is `at`. */
@@ -30,8 +31,10 @@ struct runner {
 	struct point *point;
 	size_t points, runs;	/* number of points; number of runs of each
 				 * point */
-	uint64_t seed;	/* seed of the first run; each next run adds 1 */
-	struct runner_shard shard;	/* { 0, 1 }: all runs */
+	uint64_t seed;	/* seed of the first run; the seed of each next run is
+			 * greater by 1 */
+	struct runner_shard shard;	/* the shard to run; { 0, 1 } means all
+					 * runs */
 	enum result_by by;
 	struct result_row *row;	/* rows of all points, allocated by
 				 * runner_rows() */

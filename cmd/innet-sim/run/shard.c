@@ -280,7 +280,7 @@ is_part(const struct dirent *d)
 	    strcmp(d->d_name + n - m, tail) == 0;
 }
 
-/* Print in one line how a part differs from the first one, and exit. */
+/* Print in one line how a part differs from the first part, and exit. */
 static void
 refuse_part(const struct shard_parts *s, const char *path, const cJSON *o)
 {

@@ -2,11 +2,12 @@
  * shard.h - do a part of all runs in this process, and join the parts later
  *
  * A part is a file, I-of-N.part, that consists of lines of JSON.  The first
- * line describes the simulation; it is the same in all parts.  The second
- * line describes what this part did.  Then there is a line for each of its
- * runs, with all figures in full precision.  The last line has the CRC-32C of
- * all lines before it.  So N processes on any machines, which need a shared
- * folder only at the end, produce the same bytes as one process.
+ * line describes the simulation; it is the same in all parts.  The second line
+ * describes what this part did.  Then there is a line for each of its runs,
+ * with all figures in full precision.  The last line has the CRC-32C of all
+ * lines before it.  Therefore N processes produce the same bytes as one
+ * process.  They can run on any machines, and need a shared folder only at the
+ * end.
  */
 #ifndef INNET_SIM_SHARD_H
 #define INNET_SIM_SHARD_H
@@ -40,9 +41,9 @@ struct shard_parts {
 };
 
 /*
- * Open the parts in dir.  Returns their scenario, which the caller frees, and
- * sets the seed, runs and kind of rows of r.  Exits 1 if there are no parts, or
- * if they do not belong together.
+ * Open the parts in dir.  Returns the scenario of the parts, which the caller
+ * frees, and sets the seed, the number of runs and the kind of rows in r.
+ * Exits 1 if there are no parts, or if they do not belong together.
  */
 cJSON *shard_open(struct shard_parts *s, const char *dir, struct runner *r);
 

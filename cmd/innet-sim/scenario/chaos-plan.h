@@ -18,8 +18,9 @@ enum { CHAOS_FAULTS = 8 };
 /* Faults of one direction of a link; all rates are shares of its packets. */
 struct link_fault_rates {
 	double loss;
-	double burst, calm;		/* shares of packets that begin and end
-					 * a burst of losses */
+	double burst, calm;		/* shares of packets at which a burst of
+					 * losses begins, and at which it
+					 * ends */
 	double burst_loss;
 	double twice, late;
 	uint64_t late_ns;		/* longest delay of a packet that is
@@ -33,8 +34,7 @@ struct chaos_plan {
 	struct scenario_training t;
 	struct scenario_fault fault[CHAOS_FAULTS];
 	struct link_fault_rates rates;
-	double share; /* share of the directions of links that have the
-		       * faults */
+	double share; /* share of all link directions that have these faults */
 	uint32_t first;	/* first iteration; with kills_racks and severe, first
 			 * round */
 	uint32_t old;	/* bit set of workers that do not repair losses */

@@ -26,7 +26,7 @@ hint_node(const struct scenario *s, const char *name, bool servers,
 	return nearest_hint(&near, name, "", hint);
 }
 
-/* Fail because the item's key names a switch that does not exist. */
+/* Fail because a key of the item names a switch that does not exist. */
 static bool
 fail_switch(const struct scenario *s, struct json_reader *r, const char *list,
     size_t i, const char *key, const char *name)
@@ -127,7 +127,7 @@ share_cluster(const struct scenario_workers *a,
 	    b->clusters.from <= a->clusters.to;
 }
 
-/* Do two groups contain the same worker, by cluster and id? */
+/* Do two groups contain the same worker, identified by cluster and id? */
 static bool
 overlaps(const struct scenario_workers *a, const struct scenario_workers *b)
 {

@@ -44,7 +44,8 @@ struct scenario_switch {
 	uint64_t queue;		/* enum scenario_queue */
 	uint64_t slots;
 	uint64_t combine;		/* enum olaf_queue_combine */
-	double reward_threshold;	/* values below 0: no threshold */
+	double reward_threshold;	/* threshold for the reward; values
+					 * below 0: no threshold */
 	uint64_t active_window_ns;
 	uint64_t merge_ns;		/* time that each merge in the queue
 					 * takes */
@@ -115,8 +116,8 @@ enum scenario_worker_fault { SCENARIO_LIVES, SCENARIO_PAUSED, SCENARIO_KILLED };
 
 struct scenario_fault {
 	char link[JSON_READER_NAME_BYTES], node[JSON_READER_NAME_BYTES];
-	uint64_t worker; /* enum scenario_worker_fault; LIVES: a link or node
-			  * fails */
+	uint64_t worker; /* enum scenario_worker_fault; LIVES: the fault is that
+			  * of a link or node */
 	uint64_t index;			/* index of the part; WORD1: all parts
 					 * with that name */
 	uint64_t from_ns, to_ns;
@@ -155,8 +156,10 @@ struct chaos_plan;
 struct scenario {
 	char name[JSON_READER_FILE_BYTES];
 	uint64_t seed, runs;
-	uint64_t duration_ns;		/* WORD1: until no event is left */
-	bool drain;	/* packets on their way at the end still arrive */
+	uint64_t duration_ns;		/* duration; WORD1: the run lasts until
+					 * no event is left */
+	bool drain;	/* packets that are on their way at the end still
+			 * arrive */
 	uint64_t start_ns; /* time at which captures start, since the epoch */
 	uint64_t ages_from;	/* time in ns; WORD1: "sent", WORD2: "first" */
 	uint64_t ages_to;		/* enum scenario_ages_to */
@@ -168,8 +171,8 @@ struct scenario {
 					    * a network */
 	struct json_reader_list planes;	/* planes are used instead of a network
 					 * and training jobs */
-	const struct chaos_plan *chaos;	/* plan to which the scenario belongs,
-					 * or NULL */
+	const struct chaos_plan *chaos;	/* plan of --chaos to which the scenario
+					 * belongs, or NULL */
 };
 
 /* Return the bytes that a link adds to each frame. */
@@ -234,7 +237,7 @@ scenario_ages_to_run(const struct scenario *s)
 int64_t scenario_switch(const struct scenario *s, const char *name);
 int64_t scenario_server(const struct scenario *s, const char *name);
 
-/* Return the link up from the switch with this name, or NULL. */
+/* Return the link from the switch with this name toward the server, or NULL. */
 const struct scenario_link *scenario_uplink(const struct scenario *s,
     const char *name);
 

@@ -114,7 +114,7 @@ sweep_set(cJSON *root, const char *path, const cJSON *value)
 	return set_key(root, path, value);
 }
 
-/* Count the marks in `at`. */
+/* Count the marks in the JSON value `at`. */
 static size_t
 mark_path(const cJSON *at)
 {

@@ -54,7 +54,7 @@ struct scenario_training {
 	uint64_t iterations;		/* UINT64_MAX: no limit */
 	uint64_t staleness;
 	bool barrier;	/* workers begin each iteration together */
-	uint64_t rate_bps;	/* rate of the hosts' links; 0: no limit */
+	uint64_t rate_bps;	/* rate of the links of hosts; 0: no limit */
 	uint64_t server_bps;		/* UINT64_MAX: same as rate_bps */
 	uint64_t core_bps;		/* UINT64_MAX: same as rate_bps */
 	uint64_t propagation_ns;
@@ -68,11 +68,13 @@ struct scenario_training {
 	uint64_t message_ns, messages;	/* time that a host needs for each
 					 * message; number of messages in a
 					 * vector */
-	uint64_t copy_bps;		/* 0: copies take no time */
+	uint64_t copy_bps;		/* rate at which a host copies messages;
+					 * 0: copies take no time */
 	uint64_t packet_ns;		/* time that a host needs for each
 					 * packet */
 	bool capture;	/* capture the training job's links if -w is given */
-	uint64_t auth;	/* enum tag_auth; NONE: no key is used */
+	uint64_t auth;	/* packets to authenticate (enum tag_auth); NONE: no key
+			 * is used */
 	uint64_t give_up_ns; /* time in ns, or one of the words auto and none */
 };
 

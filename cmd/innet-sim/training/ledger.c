@@ -170,7 +170,7 @@ check_switch(const struct ledger *l, uint32_t index, const uint32_t *pushes)
 	for (uint32_t r = 0; r < l->rounds && why == NULL; r++) {
 		const struct ledger_entry *e = get_entry(l, 0, r, index);
 
-		/* no worker has this result, or it cannot be checked */
+		/* no worker has this result, or the result cannot be checked */
 		if (e->contributions == 0 || (l->digit == LEDGER_DIGIT_MANY &&
 		    e->contributions >= LEDGER_DIGIT_MANY))
 			break;
@@ -233,7 +233,8 @@ ledger_check_rounds(const struct ledger *l, const uint32_t *pushes,
 
 	for (uint32_t w = 0; l->server && w < l->workers; w++) {
 		if (pushes[w] >= l->digit)
-			return NULL;	/* too many pushes for one digit */
+			return NULL;	/* the sum has more pushes than one
+					 * digit can count */
 	}
 	for (uint32_t i = 0; i < l->segs && why == NULL; i++) {
 		*segment = i;

@@ -2,18 +2,19 @@
  * ledger.h - gradients whose sums show which gradients they contain
  *
  * A segment of a gradient has two floats.  The first float has a digit for each
- * worker, so that a sum shows how often it contains each worker.  The second
- * float is a number that depends on the worker, the segment, and the iteration
- * (in an asynchronous training job, the push).  So a sum of wrong segments has
- * a wrong second float.  All sums are whole numbers below 2^24 and therefore
- * exact in any order.
+ * worker, so that a sum shows how many contributions of each worker it
+ * contains.  The second float is a number that depends on the worker, the
+ * segment, and the iteration (in an asynchronous training job, the push).  So a
+ * sum of wrong segments has a wrong second float.  All sums are whole numbers
+ * below 2^24 and therefore exact in any order.
  *
- * A synchronous result contains each worker once.  An asynchronous result may
- * contain any pushes, but the pushes of a worker must be in order, and each
- * must occur once.  The ledger therefore keeps the first result of each round
- * and segment, and ledger_check_rounds() checks them.  It stops at the first
- * result with more contributions than a digit can count; a rack may send such a
- * result.  A worker that gets the same result later must get the same bits.
+ * A synchronous result contains one contribution of each worker.  An
+ * asynchronous result may contain any pushes, but the pushes of a worker must
+ * be in order, and each must occur once.  The ledger therefore keeps the first
+ * result of each round and segment, and ledger_check_rounds() checks them.  It
+ * stops at the first result with more contributions than a digit can count; a
+ * rack may send such a result.  A worker that gets the same result later must
+ * get the same bits.
  *
  * A server answers each worker separately.  Together, all answers to a worker
  * must contain the first pushes of every worker, and as many of the worker's
@@ -31,8 +32,8 @@ enum {
 	LEDGER_FLOATS = 2,
 	LEDGER_WORKERS_SYNC = 16,
 	LEDGER_WORKERS_ASYNC = 7, /* limit: 8^7 is below 2^24 */
-	LEDGER_WORKERS_MANY = 4,  /* limit for asynchronous jobs with racks or a
-				   * server */
+	LEDGER_WORKERS_MANY = 4,  /* maximum number of workers in asynchronous
+				   * jobs with racks or a server */
 	LEDGER_DIGIT_MANY = 64	  /* base of the digits in asynchronous jobs
 				   * with racks or a server: 64^4 is 2^24 */
 };
@@ -65,8 +66,8 @@ struct ledger {
 struct ledger_options {
 	uint32_t workers, segs;
 	bool async, racks, server;
-	uint32_t first, rounds;	/* if asynchronous: first round, and number of
-				 * rounds to keep */
+	uint32_t first, rounds;	/* in asynchronous jobs: first round, and number
+				 * of rounds to keep */
 };
 
 /* Make a ledger.  Exits if out of memory. */

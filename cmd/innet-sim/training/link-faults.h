@@ -3,9 +3,9 @@
  *
  * At the end of a pipe, a packet may be lost, either alone or in a burst.
  * Bursts follow the model of Gilbert and Elliott: a pipe is good or bad, and
- * each packet may change its state.  A packet may also arrive a second time
- * later, or it may be late, so that other packets overtake it.  The random
- * numbers depend only on the seed.
+ * each packet may change its state.  A packet may also arrive a second time, or
+ * arrive so late that other packets overtake it.  The random numbers depend
+ * only on the seed.
  */
 #ifndef INNET_SIM_LINK_FAULTS_H
 #define INNET_SIM_LINK_FAULTS_H
@@ -25,7 +25,8 @@ enum link_faults_count {
 struct link_faults {
 	struct link_fault_rates rates; /* rates of the faults, for pipes that
 					* have faults */
-	uint8_t *of;	/* for each pipe, bits of the enum below; owned */
+	uint8_t *of;	/* for each pipe, a set of bits of the enum below;
+			 * owned */
 	struct rng chance;
 	struct timed_queue late;
 	uint64_t n[LINK_FAULTS_COUNTS];

@@ -2,12 +2,12 @@
  * train-async.c - asynchronous workers; see train-async.h
  *
  * These are the workers of iSwitch's Algorithm 1, and the asynchronous workers
- * of a parameter server (its Figure 3).  LGC (local gradient computing)
- * computes a gradient and commits it unless it is too stale.  LWU (local weight
- * update) sends the gradient, receives rounds and updates the weights, one task
- * at a time.  async-worker.h implements LWU as a state machine; this file adds
- * the time that the tasks of LWU take.  With a server, LGC waits for the answer
- * to its gradient before it computes the next one.
+ * of a parameter server (Figure 3 of the iSwitch paper).  LGC (local gradient
+ * computing) computes a gradient and commits it unless it is too stale.  LWU
+ * (local weight update) sends the gradient, receives rounds and updates the
+ * weights, one task at a time.  async-worker.h implements LWU as a state
+ * machine; this file adds the time that the tasks of LWU take.  With a server,
+ * LGC waits for the answer to its gradient before it computes the next one.
  */
 #include "config.h"
 
@@ -22,7 +22,9 @@
 #include "cmd/innet-sim/training/train-member.h"
 #include "cmd/innet-sim/training/train-net.h"
 
-/* Shortest time to compute a gradient after the last iteration. */
+/*
+ * Shortest time in which a worker computes a gradient after its last iteration.
+ */
 #define SLOW_NS 20000000u
 enum {
 	SLOWER = 16	/* in a random training job, SLOW_NS grows to 1/16 of
@@ -135,7 +137,7 @@ is_ready(const struct sim *s, const struct train_worker *w)
 }
 
 /*
- * Return the time at which to call is_ready() again if no packet arrives
+ * Return the time at which is_ready() must be called again if no packet arrives
  * earlier.  Returns SIM_NEVER if only a packet can change the result of
  * is_ready().
  */
@@ -220,7 +222,8 @@ apply_round(struct sim *s, struct train_worker *w)
 	durations_add(&t->iteration, s->now_ns - a->learnt_ns);
 	a->learnt_ns = s->now_ns;
 	if (t->server != NULL)
-		t->updates++;	/* with a server, each answer is an update */
+		t->updates++;	/* with a server, each answer counts as an
+				 * update */
 	else if (w->iterations > t->updates)
 		t->updates++;
 	if ((t->server != NULL ? t->updates : w->iterations) >=
@@ -283,8 +286,8 @@ advance(struct sim *s, struct train_worker *w)
 
 /*
  * Join again with the weights before round `first`, as innet-worker does.
- * After that, LGC (local gradient computing) must still get the weights before
- * round `first`.
+ * After that, LGC (local gradient computing) must still get the result of the
+ * round before `first`.
  */
 static void
 rejoin_job(struct sim *s, struct train_worker *w, const uint8_t *weights,

@@ -9,8 +9,8 @@ void train_async_open(const struct sim *s, struct train_worker *w,
     const struct membership_conf *in);
 
 /*
- * Restart worker w, which was killed, with the first weights.  Its first
- * message has this xid.
+ * Restart worker w, which was killed, with the first weights.  The first
+ * message of the worker has this transaction number (xid).
  */
 void train_async_restart(struct sim *s, struct train_worker *w, uint32_t xid);
 

@@ -190,7 +190,9 @@ open_machine(struct train_switch *w, uint32_t members, uint32_t number)
 	train_open_machine(w);
 }
 
-/* Open the state machines of the switches that sum, or of the server. */
+/*
+ * Open the state machines of the switches that compute sums, or of the server.
+ */
 static void
 open_machines(struct training *t)
 {

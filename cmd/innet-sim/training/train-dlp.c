@@ -1,9 +1,9 @@
 /*
  * train-dlp.c - workers of a session of DLP, and their switch; see train-dlp.h
  *
- * All parameters of worker i have the gradient i + 1.  So the mean and the
- * median of all N workers are (N + 1) / 2, and those of only some workers are
- * between 1 and N.
+ * Worker i sends a gradient whose elements are all i + 1.  So the mean and the
+ * median over all N workers are (N + 1) / 2, and the mean and the median over
+ * only some workers are between 1 and N.
  */
 #include "config.h"
 

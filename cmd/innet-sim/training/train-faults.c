@@ -85,8 +85,8 @@ train_add_faults(struct sim *s, const struct training *t)
 }
 
 /*
- * May this fault happen in a training job of chaos now?  A switch or worker is
- * killed only while all workers can still send their gradients again.
+ * May this fault of a random training job (--chaos) happen now?  A switch or
+ * worker is killed only while all workers can still send their gradients again.
  */
 static bool
 may_happen(const struct training *t, const struct scenario_fault *f)

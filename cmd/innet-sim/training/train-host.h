@@ -7,7 +7,7 @@
 /* Return the time that worker w needs for its next gradient, in ns. */
 uint64_t train_compute_ns(struct train_worker *w);
 
-/* Return the switch or server that sums for worker w. */
+/* Return the switch or server that sums the gradients of worker w. */
 const struct sim_node *train_peer(const struct train_worker *w);
 
 /* Send the len bytes at p from worker w to node n. */
@@ -17,12 +17,12 @@ void train_send(struct sim *s, struct train_worker *w,
 /* End worker w, which has done all its iterations. */
 void train_finish(struct sim *s, struct train_worker *w);
 
-/* Count the duration of an aggregation. */
+/* Add the duration of an aggregation to the statistics. */
 void train_count_aggregation(struct training *t, uint64_t ns);
 
 /*
- * Count one more result of worker w, or a state that includes it.  Returns true
- * if all workers have that result now.
+ * Record that worker w has one more result, received directly or as part of a
+ * state.  Returns true if all workers have this result now.
  */
 bool train_count_result(struct sim *s, struct train_worker *w);
 

@@ -2,10 +2,10 @@
  * train-life.c - a synchronous worker that is killed and restarted; see
  * train-life.h
  *
- * A number represents the weights of a worker.  It depends on all results that
- * the worker has used, and on their order.  So two workers have the same number
- * if their weights would be equal.  After a restart, a worker uses either a new
- * port or its old port.
+ * The weights of a worker are represented by a single number.  The number
+ * depends on all results that the worker has used, and on their order.  So two
+ * workers have the same number if their weights would be equal.  After a
+ * restart, a worker uses either a new port or its old port.
  */
 #include "config.h"
 
@@ -80,7 +80,10 @@ get_membership(struct train_worker *w)
 	return w->t->cf->mode == TRAINING_ASYNC ? &w->a.m.in : &w->l.in;
 }
 
-/* Offer a copy of the weights of an asynchronous worker, if it is complete. */
+/*
+ * Offer a copy of the weights of an asynchronous worker, if the copy is
+ * complete.
+ */
 static void
 give_weights(struct sim *s, struct train_worker *w)
 {

@@ -28,7 +28,10 @@ void train_life_report_failure(struct sim *s, const struct train_worker *w);
 /* Kill worker w. */
 void train_life_end(struct train_worker *w);
 
-/* Return the xid of the first message in the current life of worker w. */
+/*
+ * Return the transaction number (xid) of the first message of worker w since
+ * its last start.
+ */
 uint32_t train_life_xid(const struct train_worker *w);
 
 /*
@@ -37,16 +40,16 @@ uint32_t train_life_xid(const struct train_worker *w);
  */
 bool train_life_begin(struct sim *s, struct train_worker *w);
 
-/* Add a segment of a result that is new to worker w. */
+/* Store a segment of a result that worker w did not have yet. */
 void train_life_add_segment(struct train_worker *w, const struct seg *g);
 
-/* Let worker w use a whole result. */
+/* Let worker w apply a complete result to its weights. */
 void train_life_use_result(struct train_worker *w);
 
 /*
- * Receive a control datagram.  If h is not NULL, answer messages of this state
- * transfer.  Returns true if *c is then a message for the state machine of
- * worker w.
+ * Receive a control datagram.  If h is not NULL, answer messages that belong to
+ * this state transfer.  Returns true if the datagram is a message for the state
+ * machine of worker w, which is then in *c.
  */
 bool train_receive_control(struct sim *s, struct train_worker *w,
     struct membership *in, struct state_transfer *h,

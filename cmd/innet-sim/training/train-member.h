@@ -2,14 +2,17 @@
  * train-member.h - a worker as a member of a job: its channel, messages and
  * tags
  *
- * Everything works as in the tools.
+ * All messages and tags are the same as those of the live programs.
  */
 #ifndef INNET_SIM_TRAIN_MEMBER_H
 #define INNET_SIM_TRAIN_MEMBER_H
 
 #include "cmd/innet-sim/training/train.h"
 
-/* Open the channel from worker w to the switch or server that sums. */
+/*
+ * Open the channel from worker w to the switch or server that sums its
+ * gradients.
+ */
 void train_open_channel(const struct sim *s, struct train_worker *w);
 
 /*

@@ -1,4 +1,7 @@
-/* train-net.c - packets, addresses, waking and costs; see train-net.h */
+/*
+ * train-net.c - packets, addresses, wakes and processing times of nodes; see
+ * train-net.h
+ */
 #include "config.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /*
  * train-net.h - functions for all nodes of a training job: packets, addresses,
- * costs
+ * processing times
  */
 #ifndef INNET_SIM_TRAIN_NET_H
 #define INNET_SIM_TRAIN_NET_H
@@ -44,7 +44,7 @@ void train_send_packet(struct sim *s, struct training *t, struct sim_pipe *pipe,
 void train_count_loss(struct sim *s, const struct sim_packet *p,
     enum sim_loss why);
 
-/* Return the time that a host needs for a message of that many bytes, in ns. */
+/* Return the time that a host needs for a message of `bytes` bytes, in ns. */
 uint64_t train_cost_ns(const struct training *t, uint64_t bytes);
 
 /*

@@ -9,8 +9,8 @@
 extern const struct result_figure train_figures[];
 
 /*
- * Write a row for each training job.  Returns false after a warning if a
- * training job is not sound.
+ * Write a row for each training job.  Prints a warning and returns false if a
+ * check of a training job fails.
  */
 bool train_result(struct sim *s, struct result_row *row);
 

@@ -6,7 +6,7 @@
 
 #include "cmd/innet-sim/training/train.h"
 
-/* Allocate the state that worker w keeps about the ring. */
+/* Allocate the state of the ring in worker w. */
 void train_ring_open(struct train_worker *w);
 
 /* Return the size, in bytes, of the part that worker w sends in this step. */

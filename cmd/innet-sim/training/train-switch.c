@@ -1,8 +1,8 @@
 /*
  * train-switch.c - switches and servers of a training job; see train-switch.h
  *
- * A switch or server that sums has a plane; other switches only forward
- * packets.
+ * A switch or server that computes sums has a plane; other switches only
+ * forward packets.
  */
 #include "config.h"
 
@@ -14,7 +14,8 @@
 #include "cmd/innet-sim/training/train-net.h"
 #include "cmd/innet-sim/training/train-switch.h"
 
-enum { KEEP_BYTES = 64000000 };	/* size of the results that a switch keeps */
+enum { KEEP_BYTES = 64000000 };	/* number of bytes of results that a switch
+				 * keeps */
 
 /* Return the pipe from a switch toward node n. */
 static struct sim_pipe *
@@ -174,7 +175,7 @@ receive_packet(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 
 /*
  * Receive a packet at a server.  Its process handles one packet after another.
- * After the last packet of a vector, it must also read the vector.
+ * After the last packet of a vector, the process must also read the vector.
  */
 static void
 receive_server_packet(struct sim *s, struct sim_node *n, struct sim_pipe *by,
@@ -212,7 +213,8 @@ handle_wake(struct sim *s, struct sim_node *n)
 	struct train_switch *w = n->own;
 
 	if (w->wake_ns != s->now_ns)
-		return;		/* an old event: wake_ns has changed */
+		return;		/* ignore an old event, because wake_ns has
+				 * changed since */
 	w->wake_ns = SIM_NEVER;
 	if (train_is_over(w->t) || n->down > 0)
 		return;
@@ -221,8 +223,8 @@ handle_wake(struct sim *s, struct sim_node *n)
 }
 
 /*
- * Fail a switch: its packets are lost, and its state machine restarts like a
- * tool.
+ * Fail a switch.  Its packets are lost, and its state machine starts again, as
+ * innet-switch would.
  */
 static void
 set_failed(struct sim *s, struct sim_node *n, bool down)

@@ -1,8 +1,8 @@
 /*
  * train-switch.h - switches and servers of a training job
  *
- * A switch or server that sums has a plane; other switches only forward
- * packets.
+ * A switch or server that computes sums has a plane; other switches only
+ * forward packets.
  */
 #ifndef INNET_SIM_TRAIN_SWITCH_H
 #define INNET_SIM_TRAIN_SWITCH_H
@@ -12,8 +12,8 @@
 extern const struct sim_kind train_switch_kind, train_server_kind;
 
 /*
- * Open the state machine of an aggregating node, with the defaults of the
- * tools.
+ * Open the state machine of a node that aggregates, with the default settings
+ * of innet-switch.
  */
 void train_open_machine(struct train_switch *w);
 

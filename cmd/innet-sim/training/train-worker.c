@@ -139,7 +139,7 @@ send_gradient(struct sim *s, struct train_worker *w)
 	w->phase_ns = SIM_NEVER;
 }
 
-/* Continue after the expected message has arrived. */
+/* Let the worker continue after the expected message has arrived. */
 static void
 take_result(struct sim *s, struct train_worker *w)
 {

@@ -10,10 +10,11 @@
  * ring has its own rules, in train-ring.c.
  *
  * A host spends time on messages and on packets.  A message is a vector or, in
- * a ring, a part of one.  It costs messages x message + bytes / copy_rate
- * before its first packet leaves and after its last packet has arrived.  A host
- * handles one message at a time.  In addition, each packet costs `packet` in
- * each direction; a host handles one packet at a time in each direction.
+ * a ring, a part of one.  The host spends messages x message + bytes /
+ * copy_rate on it before its first packet leaves and after its last packet has
+ * arrived.  A host handles one message at a time.  In addition, the host spends
+ * the time `packet` on each packet in each direction, and handles one packet at
+ * a time in each direction.
  */
 #ifndef INNET_SIM_TRAIN_H
 #define INNET_SIM_TRAIN_H
@@ -46,10 +47,10 @@ enum {
 
 enum train_count {
 	TRAIN_PUT,
-	TRAIN_CAME,    /* packets sent and received over any pipe */
-	TRAIN_PACKETS, /* packets of gradients that hosts sent */
-	TRAIN_HELPS,   /* Help messages that workers sent */
-	TRAIN_WRONG,   /* sums that contradict their headers */
+	TRAIN_CAME,    /* number of packets sent and received over all pipes */
+	TRAIN_PACKETS, /* number of packets of gradients that hosts sent */
+	TRAIN_HELPS,   /* number of Help messages that workers sent */
+	TRAIN_WRONG,   /* number of sums that contradict their headers */
 	TRAIN_GRADIENTS,
 	TRAIN_DISCARDED,
 	TRAIN_COUNTS
@@ -69,8 +70,8 @@ struct train_round {
 };
 
 enum {
-	TRAIN_MESSAGE_BYTES = DLP_BYTES_MAX,	/* longer than all control
-						 * messages */
+	TRAIN_MESSAGE_BYTES = DLP_BYTES_MAX,	/* limit that is longer than all
+						 * control messages */
 	TRAIN_LONGS = 16384	/* largest number of long messages on the way */
 };
 
@@ -103,8 +104,8 @@ struct training {
 	uint64_t most_ns;		/* longest aggregation */
 	struct train_long *longs; /* indexed by number % TRAIN_LONGS; owned */
 	uint32_t long_number;		/* number of the last long message */
-	uint64_t give_up_ns;		/* time after which workers give up, or
-					 * SIM_NEVER */
+	uint64_t give_up_ns;		/* time after which a worker that gets
+					 * no result gives up, or SIM_NEVER */
 	uint32_t carried; /* number of floats in a simulated segment */
 	struct ledger *ledger;		/* checks the sums under chaos; NULL
 					 * without chaos */
@@ -208,7 +209,7 @@ struct train_worker {
 	uint64_t counted; /* number of iterations counted in training.round */
 	bool in;			/* the worker is a member of the job */
 	struct channel_client channel;	/* channel to the switch or server that
-					 * sums */
+					 * sums the gradients */
 	struct sync_worker l;
 	struct train_life life;
 	struct train_ring ring;
@@ -229,7 +230,7 @@ static inline uint16_t train_port(const struct training *t);
 /* Does a sum contain as many gradients as its header says? */
 static inline bool train_is_right_sum(const struct seg *g);
 
-/* Return the UDP port of the worker's current life. */
+/* Return the UDP port that the worker has used since its last start. */
 static inline uint16_t train_life_port(const struct train_worker *w);
 
 /*

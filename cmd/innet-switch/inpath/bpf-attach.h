@@ -160,7 +160,10 @@ bpf_attach_program(
 	return bpf_attach_as_filter(h, program, interface, leaving);
 }
 
-/* Detach the program.  The queueing discipline stays, but costs no time. */
+/*
+ * Detach the program.  The queueing discipline stays attached, but costs no
+ * time.
+ */
 static inline void
 bpf_attach_detach(struct bpf_attach *h)
 {

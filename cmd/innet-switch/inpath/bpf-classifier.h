@@ -1,10 +1,11 @@
 /*
  * bpf-classifier.h - the programs that take marked frames out of a bridge
  *
- * All of these kernel programs share one match.  The program of a packet socket
- * selects the frames that the socket receives.  The program at the ingress hook
- * of the port then drops these frames, or redirects them.  An XDP program
- * passes the selected frames to a socket.  All other frames are not affected.
+ * All of these kernel programs use the same code, the match, to select frames.
+ * The program of a packet socket selects the frames that the socket receives.
+ * The program at the ingress hook of the port then drops these frames, or
+ * redirects them.  An XDP program passes the selected frames to a socket.  All
+ * other frames are not affected.
  *
  * The match selects UDP datagrams to a single host, over IPv4 without options
  * or IPv6 without extension headers, but no fragments.  It selects datagrams to
@@ -41,10 +42,10 @@ enum {
 	BPF_CLASSIFIER_DROP = 2,
 	BPF_CLASSIFIER_NEXT = -1,      /* verdict of a hook program: pass */
 	BPF_CLASSIFIER_PASS = 2,       /* verdict of an XDP program: pass */
-	BPF_CLASSIFIER_QUEUE_AT = 16,  /* offset of rx_queue_index in the
-				        * context of XDP */
-	BPF_CLASSIFIER_WHOLE = 1 << 20 /* bytes that a socket keeps: the whole
-				        * frame */
+	BPF_CLASSIFIER_QUEUE_AT = 16,  /* offset of rx_queue_index in the XDP
+				        * context */
+	BPF_CLASSIFIER_WHOLE = 1 << 20 /* number of bytes that a socket keeps:
+				        * the whole frame */
 };
 
 /* The rules by which a program selects frames. */
