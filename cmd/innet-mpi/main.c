@@ -111,7 +111,7 @@ main(int argc, char *argv[])
 
 	timer_block_signals(on_signal, &wait_mask);
 	cf.wait_mask = &wait_mask;
-	/* a command prints its own progress */
+	/* the command prints its own progress */
 	cf.progress = !cf.quiet && cf.synthetic > 0 &&
 	    isatty(STDERR_FILENO) == 1;
 	return rank_run(&cf);

@@ -29,7 +29,10 @@
 
 #define CHILD_END_NS 5000000000u /* longest time that a child may take to end */
 
-/* marks that follow the elements; the sum of a mark is a number of ranks */
+/*
+ * marks that follow the elements; the sum of a mark is the number of ranks that
+ * set the mark
+ */
 enum { GOING, FAILED, MARKS };
 
 struct rank {
@@ -41,14 +44,16 @@ struct rank {
 	uint32_t crc;			/* checksum of the first weights */
 	uint64_t first, given;	/* first iteration; number of sums received */
 	float *mine, *sum;		/* elements, followed by MARKS marks */
-	struct durations rounds;	/* time from a gradient to its sum */
+	struct durations rounds;	/* time from sending a gradient to the
+					 * arrival of its sum */
 	uint64_t start_ns, spoke_ns, told_ns;
 	bool over;	/* the rank has sent its last gradient */
-	bool failed;			/* the reason was already printed */
+	bool failed;			/* the reason for the failure was
+					 * already printed */
 	bool ended;			/* the child ended on its own */
 };
 
-/* The message that is printed if a call of MPI takes too long. */
+/* The message that is printed if a call of an MPI function takes too long. */
 static volatile sig_atomic_t in_mpi_call;
 static char timeout_text[160];
 static size_t timeout_bytes;
@@ -70,8 +75,8 @@ rank_signal(int sig)
 }
 
 /*
- * Begin a call of MPI, which may take at most the time of --give-up.  `what` is
- * the reason to print if the call takes longer.
+ * Begin a call of an MPI function, which may take at most the time of
+ * --give-up.  `what` is the reason to print if the call takes longer.
  */
 static void
 begin_mpi_call(const struct rank *r, const char *what)
@@ -92,7 +97,7 @@ begin_mpi_call(const struct rank *r, const char *what)
 	sigprocmask(SIG_SETMASK, r->cf->wait_mask, NULL);
 }
 
-/* End a call of MPI, and block signals again. */
+/* End a call of an MPI function, and block signals again. */
 static void
 end_mpi_call(void)
 {
@@ -168,8 +173,8 @@ check_message(struct rank *r, const struct stream_head *h, const uint8_t *body)
 }
 
 /*
- * The child has ended.  Check that it did not end within a message or before
- * its hello.
+ * The child has ended.  Check that the child did not end within a message or
+ * before it sent a hello.
  */
 static void
 check_end(struct rank *r)
@@ -236,7 +241,7 @@ end_child(struct rank *r)
 {
 	if (r->child.name == NULL)
 		return;
-	/* a child that ends on its own may still be saving a model */
+	/* a child that ends without a request may still be saving a model */
 	r->failed |= child_stop(&r->child, r->ended ? r->cf->silence_ns :
 	    CHILD_END_NS, !r->ended) != 0;
 	r->child.name = NULL;
@@ -340,7 +345,7 @@ take_gradient(struct rank *r)
 	return true;
 }
 
-/* Check the sum of synthetic gradients, whose value is known. */
+/* Check the sum of synthetic gradients, whose correct value is known. */
 static void
 check_sum(struct rank *r)
 {

@@ -17,8 +17,10 @@ struct rank_conf {
 	char **argv;			/* command; ends with NULL */
 	uint32_t synthetic;	/* number of elements, or 0 for a command */
 	uint64_t count;			/* number of gradients; 0: no limit */
-	uint64_t give_up_ns;		/* longest time of each wait */
-	uint64_t silence_ns;	/* longest silence of the command */
+	uint64_t give_up_ns;		/* longest time that a call of an MPI
+					 * function may take */
+	uint64_t silence_ns;	/* longest time for which the command may send
+				 * nothing */
 	volatile sig_atomic_t *stop;	/* signal to stop, or 0 */
 	const sigset_t *wait_mask;	/* signal mask while waiting */
 	FILE *json;			/* output of --json, or NULL */
@@ -29,9 +31,10 @@ struct rank_conf {
 int rank_run(const struct rank_conf *cf);
 
 /*
- * Handle a signal.  A call of MPI cannot be interrupted, so a signal to stop
- * ends the process if it arrives within such a call.  SIGALRM, the time limit
- * of the call, first prints what the rank waited for.
+ * Handle a signal.  A call of an MPI function cannot be interrupted, so a
+ * signal that arrives during such a call ends the process.  SIGALRM, which is
+ * sent when the time limit of the call is reached, first prints what the rank
+ * waited for.
  */
 void rank_signal(int sig);
 

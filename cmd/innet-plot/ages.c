@@ -2,10 +2,10 @@
  * ages.c - turn ages into curves
  *
  * The age over time is a sawtooth.  A sawtooth with few teeth is drawn
- * unchanged.  Many teeth would hide each other.  In this case, time is divided
- * into stretches, and the curve is the mean of each stretch, with a band from
- * the 5th to the 95th percentile.  The mean and the band combine all clusters;
- * each cluster counts while it exists.  Times are in nanoseconds.
+ * unchanged.  If there are many teeth, they would hide each other.  Time is
+ * then divided into stretches, and the curve is the mean of each stretch, with
+ * a band from the 5th to the 95th percentile.  The mean and the band combine
+ * all clusters; each cluster counts while it exists.  Times are in nanoseconds.
  */
 #include <stdlib.h>
 
@@ -14,9 +14,11 @@
 #include "common/olaf/aom.h"
 
 enum {
-	SAW_TEETH = 250,	/* more teeth cannot be distinguished */
+	SAW_TEETH = 250,	/* limit on the teeth that are drawn, because
+				 * more cannot be distinguished */
 	STRETCHES_MIN = 20, STRETCHES_MAX = 100,
-	STRETCH_TEETH = 16	/* enough teeth for a smooth mean */
+	STRETCH_TEETH = 16	/* number of teeth in a stretch that is enough
+				 * for a smooth mean */
 };
 
 /* Add a curve with the label "name" or "name: cluster 1". */

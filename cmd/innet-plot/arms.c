@@ -48,7 +48,7 @@ arm_length(const char *label)
 	return bracket != NULL ? (size_t)(bracket - label) : strlen(label);
 }
 
-/* Does the arm's name in the label contain the known name k? */
+/* Does the label contain the known name k as the name of its arm? */
 static bool
 is_known(const struct known *k, const char *label)
 {
@@ -65,7 +65,7 @@ is_known(const struct known *k, const char *label)
 	return false;
 }
 
-/* Return the known name that the label contains, or NULL. */
+/* Return the known name of an arm that the label contains, or NULL. */
 static const struct known *
 find_known(const char *label)
 {

@@ -20,7 +20,10 @@ struct bars {
 	size_t of[TABLE_COLUMNS];	/* index of the column's series */
 };
 
-/* Return the column whose error bars this column contains, or -1. */
+/*
+ * If this column contains the error bars of another column, return that column;
+ * otherwise return -1.
+ */
 static int
 find_errors(const struct table *t, int column)
 {
@@ -59,7 +62,7 @@ read_heading(const struct table *t, struct bars *b)
 			b->of[k] = b->of[of];
 }
 
-/* Make room for the errors of one more point of each series. */
+/* Make room for the error bars of one more point in each series. */
 static void
 grow_errors(struct figure *fig, size_t rows)
 {

@@ -2,10 +2,10 @@
  * csv-table.h - read the named columns of a CSV file row by row
  *
  * The first line names the columns.  table_each() reads the file and calls
- * row() for each row.  If the file is malformed, it prints an error that begins
- * with "file:line:" and exits.  If `names` is NULL, all columns are read, and
- * row() is also called for the first line.  All rows must then have the same
- * number of columns.
+ * row() for each row.  If the file is malformed, table_each() prints an error
+ * that begins with "file:line:" and exits.  If `names` is NULL, all columns are
+ * read, and row() is also called for the first line.  All rows must then have
+ * the same number of columns.
  */
 #ifndef INNET_PLOT_CSV_TABLE_H
 #define INNET_PLOT_CSV_TABLE_H
@@ -27,7 +27,8 @@ struct table {
 	char field[TABLE_COLUMNS][TABLE_FIELD_BYTES]; /* fields of the current
 						       * row */
 	int place[TABLE_COLUMNS]; /* index of the column of each name, or -1 */
-	int column;			/* column of the next field */
+	int column;			/* index of the column of the next
+					 * field */
 	int wide;			/* number of columns in line 1 */
 };
 

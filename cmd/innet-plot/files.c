@@ -10,7 +10,10 @@
 #include "common/base/num.h"
 #include "common/olaf/aom.h"
 
-/* The clusters of a series; innet-aom writes one cluster after the other. */
+/*
+ * The clusters of a time series of ages. innet-aom --series writes one cluster
+ * after another.
+ */
 struct series {
 	struct figure *fig;
 	struct aom *of;
@@ -165,7 +168,7 @@ add_rewards(struct figure *fig, const char *path, const char *name)
 	curve_thin(c);
 }
 
-/* One bar: `packets` packets contain `merged` updates each. */
+/* A bar of a histogram: `packets` packets contain `merged` updates each. */
 struct bar {
 	uint64_t merged, packets;
 };
@@ -178,7 +181,10 @@ by_merged(const void *a, const void *b)
 	return (x->merged > y->merged) - (x->merged < y->merged);
 }
 
-/* Read the bars of h into `bar`; return the number of packets in all bars. */
+/*
+ * Read the bars of histogram h into `bar`, and return the number of packets in
+ * all bars.
+ */
 static uint64_t
 read_bars(const char *path, const cJSON *h, struct bar *bar)
 {

@@ -152,7 +152,7 @@ copy_to_file(const struct atomic_file *w, int from)
 
 /*
  * Draw into the file at path, completely or not at all.  Because gnuplot does
- * not report a full disk, it first draws into memory.
+ * not report a full disk, this function first draws into memory.
  */
 static int
 draw_file(const struct figure *fig, enum terminal as, const char *path)

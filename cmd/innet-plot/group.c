@@ -3,7 +3,8 @@
  *
  * The points of different runs have different x values.  Therefore, all runs
  * are interpolated at the same x values: linearly between two points of a run,
- * and with the first or last value of the run before or after all its points.
+ * with the first value of the run before all its points, and with the last
+ * value after them.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /*
- * lines.c - draw columns of a table over another column
+ * lines.c - draw columns of a table as curves, with another column as the
+ * horizontal axis
  *
  * innet-sim writes a column `runs`.  There is one curve for each combination of
  * values in the columns to the left of `runs` and in the columns that contain
@@ -110,7 +111,10 @@ find_column(const struct sheet *s, const char *name)
 	return found;
 }
 
-/* Return the column whose error bars column k contains, or -1. */
+/*
+ * If column k contains the error bars of another column, return that column;
+ * otherwise return -1.
+ */
 static int
 find_errors(const struct sheet *s, int k)
 {
@@ -204,7 +208,7 @@ choose_columns(const struct sheet *s, const struct figure *fig, int y[PANELS])
 	return n;
 }
 
-/* Write the values that distinguish a curve from the other curves. */
+/* Write the values that distinguish a curve from the others into its name. */
 static void
 make_label(const struct sheet *s, size_t row, const char *name, char *to,
     size_t room)

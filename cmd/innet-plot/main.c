@@ -72,7 +72,7 @@ struct conf {
 	int n, groups;
 };
 
-/* Return the terminal that the ending of the file name selects. */
+/* Return the gnuplot terminal that the suffix of the file name selects. */
 static enum terminal
 terminal_of(const char *path, enum what what)
 {
@@ -241,7 +241,7 @@ parse_words(int argc, char *argv[])
 	return cf;
 }
 
-/* Return a file's name for the legend, without its directory and ending. */
+/* Return the name of a file for the legend, without directory and suffix. */
 static char *
 name_of(const char *path)
 {
@@ -266,7 +266,7 @@ ends_with(const char *s, const char *with)
 	return n >= k && strcmp(s + n - k, with) == 0;
 }
 
-/* Add the curves of one file; the ending of its name selects its format. */
+/* Add the curves of one file.  The suffix of its name selects its format. */
 static void
 add_file(struct figure *fig, const char *path, bool first, bool several)
 {
@@ -326,7 +326,7 @@ has_points(const struct figure *fig)
 	return fig->nodes > 0;
 }
 
-/* Write a page of all files; return the exit status. */
+/* Write a page with the data of all files; return the exit status. */
 static int
 write_page_of_files(struct conf *cf)
 {

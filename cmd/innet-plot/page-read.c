@@ -30,10 +30,11 @@ ends_with(const char *s, const char *with)
 /* A table whose columns are recognised by their names. */
 struct rows {
 	struct page *page;
-	const char *name;	/* name of the arm, which key columns extend */
+	const char *name;	/* name of the arm, to which the values of key
+				 * columns are appended */
 	enum page_column column[TABLE_COLUMNS];
-	bool key[TABLE_COLUMNS];	/* the column is left of `runs` and
-					 * distinguishes arms */
+	bool key[TABLE_COLUMNS];	/* the column is to the left of `runs`
+					 * and distinguishes arms */
 	int cluster;	/* index of the column that names the cluster, or -1 */
 	int known;		/* number of columns that are shown */
 };
@@ -146,8 +147,8 @@ read_csv(struct page *p, struct figure *fig, const char *path,
 }
 
 /*
- * Return the counter with this name.  If it is new, add it, or return NULL if
- * there are too many counters.
+ * Return the counter with this name.  Add the counter if it is new; return NULL
+ * if there are too many counters.
  */
 static struct page_counter *
 find_counter(struct page *p, const char *name)

@@ -184,8 +184,8 @@ find_group(struct figure *fig, const char *label)
 }
 
 /*
- * Add five bars that summarize the values of a column in n rows.  Values that
- * are NAN are skipped.
+ * Add five bars that summarize the values of a column in n rows.  Ignore values
+ * that are NAN.
  */
 static void
 add_summary(struct figure *fig, size_t c, const struct page_row *row,

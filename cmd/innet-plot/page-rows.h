@@ -30,8 +30,9 @@ enum page_column {
 struct page_row {
 	size_t arm;
 	char *cluster;		/* "all", or the name of a cluster; owned */
-	size_t from;		/* position in the order of reading; for equal
-				 * rows, the last value counts */
+	size_t from;		/* position in the order of reading; if two rows
+				 * describe the same arm and cluster, the later
+				 * row counts */
 	double value[PAGE_COLUMNS];	/* NAN: unknown */
 };
 
@@ -83,8 +84,9 @@ void page_ages(struct page *p, const char *name,
 void page_sort(struct page *p);
 
 /*
- * Make a figure with bars of a column: a group for each cluster, and a series
- * for each arm.  The figure is empty if the column has no values.
+ * Make a figure that shows the values of a column as bars, with a group for
+ * each cluster and a series for each arm.  The figure is empty if the column
+ * has no values.
  */
 void page_bars(const struct page *p, enum page_column column,
     struct figure *fig);

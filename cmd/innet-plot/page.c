@@ -14,7 +14,8 @@
 #include "common/base/atomic-file.h"
 #include "common/base/message.h"
 
-enum { ARMS_NAMED = 3 }; /* if there are more arms, the title gives a range */
+enum { ARMS_NAMED = 3 }; /* maximum number of arms in a title; for more arms,
+			  * the title gives a range */
 
 static const char head[] =
     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"

@@ -13,7 +13,7 @@
 
 #include "cmd/innet-plot/plot.h"
 
-#define SAME 1.05	/* ratios below this are not mentioned */
+#define SAME 1.05	/* ratios below this value are not mentioned */
 
 enum { NUMBER = 48, NAMED = 4 };	/* NAMED: if there are more curves, name
 					 * only two */
@@ -51,7 +51,7 @@ last_of(const struct curve *c)
 	return c->n > 0 ? c->at[c->n - 1][1] : NAN;
 }
 
-/* Return the mean of a distribution that is drawn in steps. */
+/* Return the mean of a distribution that is drawn as steps. */
 static double
 mean_of_steps(const struct curve *c)
 {

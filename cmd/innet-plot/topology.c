@@ -1,10 +1,10 @@
 /*
  * topology.c - the nodes and links of a scenario, and how busy the links are
  *
- * Servers are at the top, and workers are at the bottom.  Each node is above
- * the middle of the nodes that send to it.  The share of time in which a link
- * is busy comes from innet-sim --by switch.  It is the mean over all rows of
- * the switch before the link.
+ * Servers are at the top, and workers are at the bottom.  Each node is centred
+ * above the nodes that send to it.  The share of time in which a link is busy
+ * comes from innet-sim --by switch.  This share is the mean over all rows of
+ * the switch that sends over the link.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct scenery {
 	struct figure *fig;
 	const char *path;
 	const cJSON *switches, *links, *workers;
-	double next_x;		/* x of the next leaf */
+	double next_x;		/* x position of the next leaf */
 	double lowest;
 };
 

@@ -14,7 +14,7 @@ static const struct unit {
 	{ "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 }
 };
 
-/* Return the largest unit in which ns is at least 1. */
+/* Return the largest unit in which the time `ns` is at least 1. */
 static const struct unit *
 choose_unit(double ns)
 {

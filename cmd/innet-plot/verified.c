@@ -2,7 +2,8 @@
  * verified.c - read the ages of a schedule that innet-verify found
  *
  * An update that opened a slot leaves with all updates that were merged into it
- * while it waited.  The age then falls to the age of the newest of them.
+ * while it waited.  The age of the cluster then falls to the age of the newest
+ * of these updates.
  */
 #include <cjson/cJSON.h>
 #include <stdlib.h>

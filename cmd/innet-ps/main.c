@@ -67,9 +67,10 @@ struct saving {
 };
 
 static volatile sig_atomic_t stop_signal;	/* signal to stop, or 0 */
-/* set by SIGUSR1: print counters */
+/* set by SIGUSR1, which requests that the counters are printed */
 static volatile sig_atomic_t report_requested;
-static volatile sig_atomic_t reopen_requested; /* set by SIGHUP: reopen files */
+static volatile sig_atomic_t reopen_requested; /* set by SIGHUP, which requests
+					        * that the files are reopened */
 
 static void
 on_signal(int sig)
@@ -123,9 +124,9 @@ parse(struct conf *cf, int argc, char *argv[])
 }
 
 /*
- * Check that the file of --save can be written.  The server writes it
- * repeatedly, and it must be possible to read it again.  Therefore the file
- * cannot be a pipe.
+ * Check that the file of --save can be written.  The server writes the file
+ * repeatedly, and the file must be readable later.  Therefore it cannot be a
+ * pipe.
  */
 static void
 check_save(const char *path)
@@ -156,8 +157,8 @@ lock_save(struct conf *cf)
 }
 
 /*
- * Return true if there is any model.  Without a model, the file would be empty
- * and could replace a good one.
+ * Return true if there is at least one model.  Without a model, an empty file
+ * would be written and could replace a file with weights.
  */
 static bool
 has_model(const struct server *s)

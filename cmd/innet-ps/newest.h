@@ -6,9 +6,10 @@
  * sequence number of the last update for each worker, cluster and range.  It
  * ignores an update that is not newer (serial number arithmetic of 32 bits).
  *
- * A worker that restarts counts from 0 again.  It sends its weights first, and
- * they lower the stored sequence number.  The server ignores weights if their
- * timestamp is not newer than the timestamp of the last weights.
+ * A worker that restarts counts from 0 again.  It sends its weights first.
+ * When the server receives these weights, it lowers the stored sequence number.
+ * The server ignores weights if their timestamp is not newer than the timestamp
+ * of the last weights.
  *
  * If the table is full, the least recently seen workers are forgotten.  The
  * table owns its memory; newest_free() frees it.
@@ -65,7 +66,7 @@ newest_key(const struct update *u)
 	    u->worker;
 }
 
-/* Return true if update u is newer than the last one of its worker. */
+/* Return true if update u is newer than the last update of its worker. */
 static inline bool
 newest_is_newer(const struct newest *n, const struct update *u)
 {

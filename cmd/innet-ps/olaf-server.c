@@ -48,8 +48,8 @@ set_defaults(void *conf)
 }
 
 /*
- * Parse "ema" or "ema:0.1", and store the share in *a.  Set *is to true if s
- * has this form.  Return NULL, or the error.
+ * Parse "ema" or "ema:0.1", where the number is the share that is stored in *a.
+ * Set *is to true if s has this form.  Return NULL, or the error.
  */
 static const char *
 parse_ema(const char *s, double *a, bool *is)
@@ -337,8 +337,8 @@ forget_unused_cluster(struct server *s, const struct update *u, uint64_t now_ns)
 }
 
 /*
- * Handle initial weights.  The weights of the first worker are used.  All
- * workers get an answer.
+ * Handle initial weights.  The server uses the weights of the first worker, and
+ * answers all workers.
  */
 static void
 handle_weights(struct server *s, const struct update *u,
@@ -509,7 +509,10 @@ put_report(const void *state, struct counters *c)
 	put_counters(state, -1, false, c, 0);
 }
 
-/* Write the summary: the work that was done, and any problems. */
+/*
+ * Write the summary, which consists of counters and a description of any
+ * problem.
+ */
 static void
 put_summary(const void *state, struct counters *c)
 {

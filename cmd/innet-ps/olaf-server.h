@@ -25,15 +25,18 @@ enum { SERVER_CLUSTERS = 65536, SERVER_ELEMENT_BYTES = 20 };
 struct server_conf {
 	struct server_rule_conf rule;
 	bool reply_worker;		/* answer only the sender */
-	uint64_t elements;		/* required vector length; 0: any */
-	struct server_rule *loaded;	/* clusters from a file, or NULL */
+	uint64_t elements;		/* required length of vectors; 0: any
+					 * length is allowed */
+	struct server_rule *loaded;	/* clusters that were loaded from a
+					 * file, or NULL */
 };
 
 enum server_count {
 	SERVER_UPDATES, SERVER_CONSTITUENTS, SERVER_APPLIED, SERVER_GATED,
 	SERVER_NONFINITE, SERVER_MISMATCHED, SERVER_NO_MODEL, SERVER_WEIGHTS,
 	SERVER_DISCARDED, SERVER_MODELS,
-	SERVER_REPEATED,		/* updates that are not newer */
+	SERVER_REPEATED,		/* number of updates that are not newer
+					 * than the last one of their worker */
 	SERVER_FORGOTTEN,	/* clusters removed as unused */
 	SERVER_COUNTS
 };
@@ -44,7 +47,7 @@ struct server {
 	struct server_rule *cluster;	/* owned; indexed by cluster */
 	struct routes routes;		/* addresses of workers */
 	struct quota quota;		/* limits routes per address */
-	struct newest newest;		/* last update of each worker */
+	struct newest newest;		/* the last update of each worker */
 	struct handshake_server handshakes;	/* handshakes for tagged data */
 	uint64_t memory_bytes;		/* memory used by vectors */
 	uint64_t n[SERVER_COUNTS];

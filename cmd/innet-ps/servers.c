@@ -69,7 +69,7 @@ sums_settle(void *conf, struct program_place *place)
 		job->reduce.kind = REDUCE_ORDERED;
 		job->as_came = true;
 	}
-	place->dry_run = cf->elements > 0; /* a server has no memory to plan */
+	place->dry_run = cf->elements > 0; /* a server needs no memory plan */
 	why = iswitch_check_settings(cf, place);
 	return why;
 }

@@ -5,8 +5,8 @@
 #include "common/switch/program.h"
 
 /*
- * Return the list of programs, which ends with NULL.  They are the programs of
- * innet-switch in the form of servers: olaf keeps weights, iswitch waits for
+ * Return the list of programs, which ends with NULL.  These are the programs of
+ * innet-switch, implemented as servers: olaf keeps weights, iswitch waits for
  * whole vectors or answers each vector, and dlp behaves like the server of the
  * thesis.
  */

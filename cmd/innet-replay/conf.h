@@ -13,15 +13,16 @@
 
 struct conf {
 	const char *in;
-	const char *out;	/* file for the trace with new timestamps; NULL:
-				 * send the trace */
+	const char *out;	/* file to which the trace is written with new
+				 * timestamps; NULL: send the trace */
 	union addr to;
 	struct trace_want want;
 	double speed;			/* factor by which the replay is faster
 					 * than the trace */
 	uint64_t pps;			/* number of packets per second; 0: as
 					 * captured */
-	uint64_t loops, count;		/* if `count` is 0, there is no limit */
+	uint64_t loops, count;		/* maximum number of packets; if `count`
+					 * is 0, there is no limit */
 	uint64_t duration_ns;		/* TIMER_NEVER: no limit */
 	bool topspeed, stamp, offload, quiet, verbose, progress;
 	FILE *json;			/* output of --json, or NULL */
@@ -43,8 +44,8 @@ struct tally {
 /*
  * The longest time after the first packet, about 146 years.  It is longer than
  * the times that a pcap file can hold, so that such a file never contains a
- * packet that is due at this time.  If it is added to a time of a pcap file,
- * the result fits into 64 bits.
+ * packet that is due at this time.  The sum of this time and a time in a pcap
+ * file fits into 64 bits.
  */
 #define CONF_DUE_MAX_NS ((uint64_t)1 << 62)
 

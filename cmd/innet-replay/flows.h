@@ -1,10 +1,10 @@
 /*
  * flows.h - one socket for each five-tuple of a trace, all to the same address
  *
- * Each socket has its own port, so the receiver can distinguish the flows like
- * the receiver of the trace.  The sockets only send.  Replies are never read,
- * so their receive buffers are small.  A struct flows owns its sockets;
- * flows_close() closes them.
+ * Each socket has its own port, so the receiver can distinguish the flows, as
+ * the receiver of the original packets could.  The sockets only send.  Replies
+ * are never read, so their receive buffers are small.  A struct flows owns its
+ * sockets; flows_close() closes them.
  */
 #ifndef INNET_REPLAY_FLOWS_H
 #define INNET_REPLAY_FLOWS_H
@@ -32,8 +32,8 @@ struct flows {
 };
 
 /*
- * Open an empty table for packets to an address.  Exit with status 1 if there
- * is no route.
+ * Open an empty table of sockets that send to an address.  Exit with status 1
+ * if there is no route.
  */
 void flows_open(struct flows *s, const union addr *to, bool offload);
 void flows_close(struct flows *s);

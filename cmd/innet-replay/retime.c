@@ -7,7 +7,10 @@
 #include "common/base/bytes.h"
 #include "common/net/timer.h"
 
-/* Write a packet as innet would capture it, with the timestamp at_ns. */
+/*
+ * Write a packet in the form in which innet captures packets, with the
+ * timestamp at_ns.
+ */
 static void
 put_packet(const struct conf *cf, struct pcapio_out *out,
     const struct trace_packet *p, uint64_t at_ns)

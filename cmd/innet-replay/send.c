@@ -31,8 +31,8 @@ enum {
 	WINDOW_BYTES = 2 << 20,
 	SIGNALS_EVERY = 256,		/* number of packets between two checks
 					 * for signals */
-	LATE_NS = 20000,		/* packets that are later than this are
-					 * sent together */
+	LATE_NS = 20000,		/* packets that are late by more than
+					 * this time are sent together */
 	NO_ROOM_NS = 50000, /* length of a wait when a link's queue is full */
 	GIVE_UP_NS = 1000000000	/* longest time to wait for room for a packet */
 };
@@ -320,7 +320,7 @@ send_packets(struct sender *s, struct trace *t)
 	return got == -1;
 }
 
-/* Print all warnings.  If there is an error, it comes last. */
+/* Print all warnings.  If there is an error, print it last. */
 static void
 report_end(const struct sender *s, const struct trace *t, bool damaged)
 {

@@ -70,8 +70,8 @@ hash_end(const uint8_t addr[16], uint16_t port, bool v6)
 }
 
 /*
- * Return true if an iSwitch packet is on its way to the switch.  Also remember
- * the destination address of every Join.
+ * Return true if an iSwitch packet is sent to the switch (and not by the
+ * switch).  Also record the destination address of every Join.
  */
 static bool
 is_to_switch(struct trace *t, const struct frame *f, const uint8_t *payload)
@@ -123,7 +123,8 @@ check_direction(struct trace *t, const struct frame *f, const uint8_t *payload,
 	const uint8_t tos = frame_dscp_tos(f);
 	const enum trace_program want = t->want.program;
 
-	*update = tos == UPDATE_TOS &&	/* a tagged update must not change */
+	*update = tos == UPDATE_TOS &&	/* an update with an authentication tag
+					 * must not be changed */
 	    f->payload_bytes >= UPDATE_HEADER_BYTES &&
 	    payload[0] == UPDATE_VERSION && payload[1] == UPDATE_UPDATE;
 	if (want == TRACE_OLAF && f->payload_bytes > 1 &&
@@ -216,7 +217,9 @@ compute_due(struct trace *t, uint64_t stamp_ns)
 	return t->base_ns + (stamp_ns - t->first_ns);
 }
 
-/* At the end of the file, open the file again if another pass follows. */
+/*
+ * At the end of the file, open the file again if another pass over it follows.
+ */
 static bool
 rewind_file(struct trace *t)
 {

@@ -4,8 +4,8 @@
  * The packets are the valid UDP datagrams of the wanted program, in each pass
  * over the capture.  Packets that are left out are counted by reason.  A switch
  * or server expects only one direction of a live run.  Therefore models,
- * results and all other packets from the switch are left out, except with
- * TRACE_ALL.
+ * results and all other packets from the switch are left out, unless TRACE_ALL
+ * is selected.
  */
 #ifndef INNET_REPLAY_TRACE_H
 #define INNET_REPLAY_TRACE_H
@@ -36,8 +36,8 @@ struct trace_want {
 };
 
 struct trace_packet {
-	uint64_t deadline_ns;	/* due time, relative to the first packet of the
-				 * trace */
+	uint64_t deadline_ns;	/* time when the packet is due, relative to the
+				 * first packet of the trace */
 	uint64_t stamp_ns;	/* timestamp in the capture */
 	struct frame f;
 	/* payload of f.payload_bytes bytes; valid until the next call */
@@ -57,10 +57,11 @@ struct trace {
 	uint64_t base_ns;	/* due time of the first packet of this pass */
 	uint64_t deadline_ns;	/* due time of the last packet */
 	uint64_t gap_ns;	/* time between the last two packets */
-	bool any;		/* this pass has read a packet */
+	bool any;		/* a packet was read in this pass */
 	struct split_count split;
 	struct split pieces;	/* datagrams of the last frame */
-	struct frame several;	/* headers of the frame that `pieces` splits */
+	struct frame several;	/* headers of the frame whose datagrams are in
+				 * `pieces` */
 	uint64_t stamp_ns;
 	uint64_t taken, skipped[TRACE_REASONS];
 	uint64_t time_backwards;

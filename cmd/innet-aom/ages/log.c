@@ -155,7 +155,8 @@ log_summary(const struct ages_options *options, const struct run *r,
 		warnx("ages are measured until %s; with --end %s the mean age "
 		    "of all clusters would be %.3g %% %s",
 		    options->rules.end == END_CLUSTER ?
-		    "the last packet of their cluster" : "the end of the captures",
+		    "the last packet of their cluster" :
+		    "the end of the captures",
 		    options->rules.end == END_CLUSTER ? "capture" : "cluster",
 		    more < 0 ? -more : more, more < 0 ? "lower" : "higher");
 }

@@ -11,7 +11,7 @@ value_new(void)
 {
 	struct table_value *h = calloc(1, sizeof(*h));
 
-	/* a table cannot be larger, even if a file says so */
+	/* maximum size of a table, even if a file contains a larger size */
 	if (h != NULL)
 		h->account.limit = (size_t)sysconf(_SC_PHYS_PAGES) *
 		    (size_t)sysconf(_SC_PAGESIZE);

@@ -84,8 +84,8 @@ waiters_removing(void)
 }
 
 /*
- * Answer the clients for which matches() is true.  The server calls on_late()
- * immediately, and frees the waiter later in its event loop.
+ * Answer the clients for which matches() is true.  For each client, the server
+ * calls on_late() immediately, and frees the waiter later in its event loop.
  */
 static void
 answer_waiters(const struct table_value *h,

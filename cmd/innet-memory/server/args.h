@@ -2,9 +2,9 @@
  * args.h - read the arguments of a request
  *
  * a->v[0] is the command's name; a->v[1] to a->v[a->n - 1] are its arguments,
- * each with a pointer p and a length len.  They are valid until the command
- * returns, or, if the command parks the client, until the client gets its
- * reply.
+ * each with a pointer p and a length len.  The arguments are valid until the
+ * command returns.  If the command parks the client, they are valid until the
+ * client gets its reply.
  */
 #ifndef INNET_MEMORY_SERVER_ARGS_H
 #define INNET_MEMORY_SERVER_ARGS_H

@@ -35,7 +35,7 @@ enum {
 static void
 place_bulk(struct client *c)
 {
-	/* the blob may become a frame */
+	/* leave room for a header, because the blob may become a frame */
 	struct blob *b = blob_new_behind(&c->srv->account, sizeof(struct frame),
 	    c->in.bulk_len);
 
@@ -48,7 +48,7 @@ place_bulk(struct client *c)
 	resp_place_bulk(&c->in, b, b->bytes);
 }
 
-/* Drop the request that was run and prepare for the next one. */
+/* Drop the request that was run, and prepare for the next request. */
 static void
 finish_request(struct client *c)
 {

@@ -9,8 +9,8 @@
 #include "cmd/innet-memory/server/transaction.h"
 
 /*
- * While memory is short, a client with more unread bytes of replies than this
- * must read before its next requests run.
+ * While memory is short, a client that has more unread bytes of replies than
+ * this must read them before its next requests run.
  */
 enum { LARGE_BYTES = 1 << 20 };
 

@@ -67,8 +67,9 @@ struct client {
 	bool dead;
 	bool stalled;			/* requests in `unread` must wait */
 	bool eof;	/* the client has closed its sending side */
-	bool remote;	/* the client's address is not loopback */
-	bool authenticated;		/* also true if there is no password */
+	bool remote;	/* the client's address is not a loopback address */
+	bool authenticated;		/* true after authentication, and also
+					 * if there is no password */
 	bool stranger;	/* the client is in the list of unauthenticated
 			 * clients */
 	/*
@@ -83,10 +84,12 @@ struct client {
 	bool no_evict;
 	bool resp3;	/* the client uses RESP3; otherwise RESP2 */
 	const char *last_command;	/* name of the client's last command */
-	struct transaction *transaction; /* NULL unless MULTI or WATCH was
-					  * called */
-	client_retry *retry;		/* not NULL if the client is parked */
-	client_resume *resume;		/* not NULL if a reply is incomplete */
+	struct transaction *transaction; /* transaction of the client; NULL
+					  * unless MULTI or WATCH was called */
+	client_retry *retry;		/* called to retry the request; not NULL
+					 * if the client is parked */
+	client_resume *resume;		/* called to continue a reply; not NULL
+					 * if a reply is incomplete */
 	size_t resume_at;		/* position for resume(); initially 0 */
 	uint64_t deadline_ns;		/* deadline of the parked request */
 	uint64_t parked_seen; /* value of srv->changes when the request was last

@@ -7,7 +7,7 @@
 #include "cmd/innet-memory/server/args.h"
 #include "cmd/innet-memory/server/command-table.h"
 
-/* size of the hash table, several times the number of commands */
+/* size of the hash table, which is several times the number of commands */
 enum { HOMES = 1024 };
 
 /* Return the position of a name in the hash table. */

@@ -17,11 +17,13 @@ struct client;
 enum {
 	COMMAND_READ = 1,	/* the command reads keys */
 	COMMAND_WRITE = 2,	/* the command changes keys */
-	COMMAND_DENY_OOM = 4,	/* may need memory; refused if memory is full */
+	COMMAND_DENY_OOM = 4,	/* the command may need memory, and is refused
+				 * if memory is full */
 	COMMAND_NO_AUTH = 8,	/* allowed before AUTH */
 	COMMAND_UNQUEUED = 16,	/* the command is never queued by MULTI */
 	COMMAND_NOT_IN_MULTI = 32, /* refused within MULTI */
-	COMMAND_FAST = 64,	/* only shown by COMMAND, like COMMAND_ADMIN */
+	COMMAND_FAST = 64,	/* this flag is only shown by COMMAND, like
+				 * COMMAND_ADMIN */
 	COMMAND_ADMIN = 128,
 	COMMAND_NOT_REDIS = 256	/* Redis has no command of this name */
 };

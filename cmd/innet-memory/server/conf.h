@@ -17,8 +17,10 @@ struct conf {
 	const char *unix_path;		/* NULL: no Unix socket */
 	const char *port_file;		/* NULL: none */
 	const char *password_file;	/* NULL: none */
-	const char *save;		/* file to load and save, or NULL */
-	uint64_t save_every_ns;		/* TIMER_NEVER: save only at the end */
+	const char *save;		/* file from which keys are loaded and
+					 * to which they are saved, or NULL */
+	uint64_t save_every_ns;		/* time between two saves; TIMER_NEVER:
+					 * save only at the end */
 	uint64_t memory_bytes;	/* memory limit for all keys and buffers */
 	uint64_t touch_bytes;	/* number of bytes of the heap to touch at the
 				 * start */
@@ -37,7 +39,7 @@ struct conf {
 	uint64_t capacity;	/* size of table "replay"; 0: no table */
 	double alpha;	/* priority exponent of table "replay" */
 	uint64_t seed;
-	/* false: the kernel provides the seed */
+	/* a seed was given; false: the kernel provides the seed */
 	bool seeded;
 	FILE *json;			/* output of --json, or NULL */
 	bool verbose, quiet;

@@ -171,10 +171,10 @@ command_call(struct client *c, struct command_entry *v,
 }
 
 /*
- * Return true if this request is HTTP, perhaps sent by a web browser on behalf
- * of a page.  Such a client must be disconnected, because the body of the
- * request could be commands.  The only HTTP method that is also a command is
- * GET, which takes one argument.
+ * Return true if this request is an HTTP request, perhaps sent by a web browser
+ * on behalf of a web page.  Such a client must be disconnected, because the
+ * body of the request could be commands.  The only HTTP method that is also a
+ * command is GET, which takes one argument.
  */
 static bool
 is_http(const struct resp_args *a)
@@ -225,7 +225,8 @@ command_run(struct client *c, struct resp_args *a)
 		client_close_after_reply(c, DISCONNECT_HTTP);
 		return;
 	}
-	if (a->n == 0) {		/* not even the name was stored */
+	if (a->n == 0) {		/* not even the name of the command was
+					 * stored */
 		reply_lost(c);
 		transaction_spoil(c->transaction);
 		return;

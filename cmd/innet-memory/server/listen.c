@@ -41,7 +41,8 @@ tune_socket(int fd, const union addr *peer)
 {
 	set_socket_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 	set_socket_option(
-	    fd, SOL_SOCKET, SO_KEEPALIVE, 1); /* to detect hosts that vanish */
+	    fd, SOL_SOCKET, SO_KEEPALIVE, 1); /* this detects hosts that have
+					       * vanished */
 	set_socket_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 300);
 	set_socket_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 100);
 	set_socket_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
@@ -78,7 +79,10 @@ find_place(struct server *srv)
 	    stranger_evict(srv)) && reserve_client(srv);
 }
 
-/* Add a client that connected; `far` is true if its address is not loopback. */
+/*
+ * Add a client that has connected; `far` is true if the client's address is not
+ * a loopback address.
+ */
 static void
 add_client(struct server *srv, int fd, const char *addr, bool far)
 {
@@ -261,7 +265,7 @@ accept_unix(struct server *srv, struct event_source *w)
 	}
 }
 
-/* Return true if a program accepts connections on this socket. */
+/* Return true if another program accepts connections on the Unix socket. */
 static bool
 socket_is_served(const struct sockaddr_un *un)
 {

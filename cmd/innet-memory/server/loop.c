@@ -26,7 +26,8 @@
 
 enum {
 	EVENTS = 128,
-	TOP_BYTES = 64 << 20	/* smallest step by which the heap grows */
+	TOP_BYTES = 64 << 20	/* smallest number of bytes by which the heap
+				 * grows */
 };
 
 /* AddressSanitizer finds errors only if freed memory is not reused. */
@@ -257,8 +258,8 @@ holds_too_much(const struct server *srv, const struct client *c)
 }
 
 /*
- * Return true if the client should read, but has read nothing for
- * --stuck-timeout.
+ * Return true if the client must read replies, but has read nothing for the
+ * time of --stuck-timeout.
  */
 static bool
 reads_too_slowly(struct server *srv, struct client *c)
@@ -268,7 +269,9 @@ reads_too_slowly(struct server *srv, struct client *c)
 	if (c->out.pending == 0 || (c->disconnect == DISCONNECT_NONE &&
 	    !client_has_backlog(c) && !holds_too_much(srv, c)))
 		return false;
-	/* the amount in the kernel changes as soon as the client reads */
+	/*
+	 * the number of bytes in the kernel changes as soon as the client reads
+	 */
 	(void)ioctl(c->fd, SIOCOUTQ, &queued);
 	if (queued != c->queued)
 		c->progress_ns = srv->now_ns;
@@ -335,7 +338,9 @@ retry_parked(struct server *srv)
 	for (c = srv->parked_first; c != NULL; c = behind) {
 		const bool late = srv->now_ns >= c->deadline_ns;
 
-		/* c may be parked again and move to the end of the list */
+		/*
+		 * retry may park c again, which moves c to the end of the list
+		 */
 		behind = c->parked_next;
 		if (c->retry != NULL && (late || c->parked_seen !=
 		    srv->changes))
@@ -448,7 +453,8 @@ drop_privileges(struct server *srv)
 	srv->statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 	sandbox_add_file(&s, srv->conf.save);
 	sandbox_add_file(&s, srv->conf.unix_path);
-	sandbox_add_file(&s, "/dev/null"); /* listen.c opens this file later */
+	sandbox_add_file(&s, "/dev/null"); /* this file is opened later, in
+					    * listen.c */
 	sandbox_enter(&s);
 }
 

@@ -10,7 +10,8 @@ enum { IOVS = 512, KEEP_BYTES = 64 << 10 };
 /*
  * Remove the parts that were already sent, if they are at least half of all
  * parts, so that the array need not grow. compact_text() does the same for the
- * text.  There are two functions because a part is added after its text.
+ * text.  These are separate functions, because the text of a part is added
+ * before the part itself.
  */
 static void
 compact_parts(struct out *o)

@@ -21,7 +21,8 @@ struct out_part {
 
 struct out {
 	struct out_part *part;
-	size_t first, parts;	/* parts[first..] are still to be sent */
+	size_t first, parts;	/* the parts from parts[first] on are still to
+				 * be sent */
 	size_t parts_room;
 	uint8_t *text;
 	size_t text_len, text_room;
@@ -40,7 +41,10 @@ void out_commit(struct out *o, size_t n);
 /* Send a copy of these bytes. */
 void out_add_text(struct out *o, const void *p, size_t len);
 
-/* Send a blob, beginning at byte `from`.  The caller's hold passes to o. */
+/*
+ * Send a blob, beginning at byte `from`.  The caller's hold of the blob passes
+ * to o.
+ */
 void out_add_blob(struct out *o, struct account *bs, struct blob *b,
     size_t from);
 

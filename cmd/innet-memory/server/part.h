@@ -26,14 +26,14 @@ struct part {
 	 */
 	bool (*open)(struct server *srv);
 	/*
-	 * Returns the time of its next call.  Set srv->next_tick_ns to 0 to
-	 * have it called at once.
+	 * Returns the time of its next call.  To request a call at once, set
+	 * srv->next_tick_ns to 0.
 	 */
 	uint64_t (*tick)(struct server *srv, uint64_t now_ns);
 	void (*flush)(struct server *srv);	/* called by FLUSHALL */
 	/* Writes lines "name:value\r\n" for INFO. */
 	void (*info)(struct server *srv, FILE *f);
-	/* Saves; if that fails, prints the reason and returns 1. */
+	/* Saves the data; if that fails, prints the reason and returns 1. */
 	int (*stop)(struct server *srv);
 	void (*close)(struct server *srv);	/* frees the memory */
 };

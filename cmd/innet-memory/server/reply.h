@@ -2,9 +2,9 @@
  * reply.h - replies of commands
  *
  * For an array, call reply_array(n) and then add n replies.  An error must not
- * follow a part of a reply, so first check, then change, then reply.  The Redis
- * module implements the first half of these functions for its own struct
- * client.
+ * follow a part of a reply.  Therefore first check the request, then change the
+ * data, then reply.  The Redis module implements the first half of these
+ * functions for its own struct client.
  */
 #ifndef INNET_MEMORY_SERVER_REPLY_H
 #define INNET_MEMORY_SERVER_REPLY_H
@@ -25,8 +25,11 @@ void reply_error(struct client *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void reply_int(struct client *c, int64_t v);
 void reply_bulk(struct client *c, const void *p, size_t len);
-void reply_text(struct client *c, const char *s);	/* adds s as a bulk */
-void reply_blob(struct client *c, struct blob *b); /* takes another hold of b */
+void reply_text(struct client *c, const char *s);	/* adds the string s as
+							 * a bulk */
+void reply_blob(struct client *c, struct blob *b); /* adds the blob b as a bulk,
+						    * and takes another hold of
+						    * b */
 void reply_array(struct client *c, size_t n);
 /* Begin a map; the caller adds n pairs of a name and a value. */
 void reply_map(struct client *c, size_t n);
@@ -40,7 +43,8 @@ void reply_bulk_piece(struct client *c, struct blob *b, size_t from);
 void reply_bulk_bytes(struct client *c, const void *p, size_t len);
 void reply_bulk_end(struct client *c);
 void reply_nil(struct client *c);
-void reply_oom(struct client *c);	/* replies that memory is full */
+void reply_oom(struct client *c);	/* replies with the error that memory is
+					 * full */
 
 /* ---- only in innet-memory, not in the module for Redis ---- */
 
@@ -65,7 +69,7 @@ struct reply_stream {
 	size_t len;
 };
 
-/* Return false after an error reply if there is no memory. */
+/* If there is no memory, reply with an error and return false. */
 bool reply_open_stream(struct client *c, struct reply_stream *w);
 void reply_close_stream(struct client *c, struct reply_stream *w);
 

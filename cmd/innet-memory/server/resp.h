@@ -43,7 +43,7 @@ enum {
 				 * separate buffer */
 	RESP_LINE_MAX = 64 << 10,	/* longest inline request, in bytes */
 	RESP_ARGS_MAX = 1024 * 1024,
-	/* the limits of Redis before AUTH */
+	/* the limits that Redis applies before AUTH */
 	RESP_NO_AUTH_ARGS = 10,
 	RESP_NO_AUTH_BULK = 16384,
 	RESP_BAD_BYTES = 64,
@@ -71,15 +71,20 @@ enum resp_end { RESP_MORE, RESP_PLACE, RESP_REQUEST, RESP_BAD };
 
 struct resp {
 	struct resp_args args;
-	size_t keep_bytes;	/* limit of a request, plus RESP_SMALL_BYTES */
-	bool no_auth;		/* apply the limits before AUTH */
+	size_t keep_bytes;	/* the limit of a stored request is keep_bytes +
+				 * RESP_SMALL_BYTES */
+	bool no_auth;		/* apply the limits that are valid before
+				 * AUTH */
 	char bad[RESP_BAD_BYTES];
-	size_t bulk_len;	/* size of the bulk that needs a place */
+	size_t bulk_len;	/* size of the bulk that needs memory from
+				 * resp_place_bulk() */
 	size_t to_come;		/* number of arguments still missing */
-	uint8_t *hole;		/* address for `left` bytes, or NULL */
+	uint8_t *hole;		/* address for the next `left` bytes of the
+				 * bulk, or NULL */
 	size_t left;		/* number of bytes of this bulk still missing */
 	size_t skip;	/* number of bytes of the final "\r\n" still missing */
-	bool place;	/* RESP_PLACE was returned, but there is no place yet */
+	bool place;	/* RESP_PLACE was returned, but resp_place_bulk() was
+			 * not called yet */
 	bool whole;		/* args holds a complete request */
 };
 

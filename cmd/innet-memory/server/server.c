@@ -9,7 +9,7 @@
 #include "cmd/innet-memory/server/server.h"
 
 enum {
-	OWN_FILES = 32,	/* descriptors that are not for clients */
+	OWN_FILES = 32,	/* number of descriptors that are not for clients */
 	PAGE_HUGE = 2 << 20
 };
 
@@ -28,7 +28,7 @@ server_advise_heap(struct server *srv)
 	srv->heap_end = (void *)to;
 	from = (from + PAGE_HUGE - 1) & ~(uintptr_t)(PAGE_HUGE - 1);
 	to &= ~(uintptr_t)(PAGE_HUGE - 1);
-	if (from < to)	/* ignore errors: this is optional */
+	if (from < to)	/* ignore errors, because this call is optional */
 		(void)madvise((void *)from, to - from, MADV_HUGEPAGE);
 }
 

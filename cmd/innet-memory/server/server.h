@@ -51,13 +51,15 @@ struct server {
 	struct conf conf;
 	const struct part *const *parts;	/* all parts; the list ends with
 						 * NULL */
-	struct account account;	/* counts the memory of all keys and buffers */
+	struct account account;	/* account that counts the memory of all keys
+				 * and buffers */
 	struct keyspace keys;
-	struct lazy_free lazy_free;		/* removed keys that are still
-						 * to be freed */
+	struct lazy_free lazy_free;		/* queue of removed keys that
+						 * must still be freed */
 	struct command_table command_table;
 	struct rng rng;
-	char *password;			/* NULL if no password is needed */
+	char *password;			/* the password; NULL if no password is
+					 * needed */
 	struct save_state *save;	/* see commands/persistence.c */
 	uint64_t version;		/* version of the latest change */
 	/* number of changes that a parked client may wait for */
@@ -104,7 +106,8 @@ struct server {
 	size_t sweep_at; /* number of keys not yet checked in this search */
 	/* number of closed clients by reason */
 	uint64_t disconnects[DISCONNECT_REASONS];
-	bool stop, stop_save;	/* stop the server; save before it stops */
+	bool stop, stop_save;	/* a stop was requested; the keys must be saved
+				 * before the server stops */
 };
 
 /* Call w->ready() whenever w->fd is readable. */

@@ -32,7 +32,8 @@
 
 enum {
 	STRANGER_GUESSES = 5,	/* limit on wrong passwords per connection */
-	STRANGER_REQUESTS = 64,		/* limit on requests per connection */
+	STRANGER_REQUESTS = 64,		/* limit on requests before the
+					 * password, per connection */
 	STRANGER_SHARE = 8,	/* all unauthenticated clients may use 1/8 of
 				 * --memory */
 	STRANGER_IN_BYTES = 16 << 10	/* largest number of bytes to receive at
@@ -51,7 +52,10 @@ void stranger_limit_memory(struct server *srv);
  */
 bool stranger_evict(struct server *srv);
 
-/* Count a request of c; close c after the reply if it has sent too many. */
+/*
+ * Count a request of c.  If c has sent too many requests, close c after the
+ * reply.
+ */
 void stranger_count_request(struct client *c);
 
 /*

@@ -24,7 +24,8 @@ struct queued_request {
 
 struct watched_key {
 	struct blob *name;	/* name, held by the transaction */
-	uint64_t version;	/* version at WATCH; 0: there was no such key */
+	uint64_t version;	/* version of the key at the time of WATCH; 0:
+				 * the key did not exist */
 };
 
 struct transaction {
@@ -58,8 +59,8 @@ bool transaction_queue(struct transaction *t, struct command_entry *verb,
     struct resp_args *a);
 
 /*
- * Watch the key with this name.  The transaction takes over the hold of `name`.
- * Return false if there is no memory.
+ * Watch the key with this name.  The transaction takes over the caller's hold
+ * of `name`.  Return false if there is no memory.
  */
 bool transaction_watch(struct transaction *t, struct blob *name,
     uint64_t version);

@@ -1,17 +1,17 @@
 /*
  * blob.h - bytes with a count of holders, and an account that limits memory
  *
- * blob_new() returns a blob with one holder; its bytes are not yet
- * initialised.  blob_new_behind() also reserves room in front of the blob for
- * data of the holder.  This room lives as long as the blob.  blob_hold() adds a
- * holder, and blob_drop() removes one; removing the last holder frees the
- * blob.  Do not write to a blob that has other holders.
+ * blob_new() returns a blob with one holder; its bytes are not yet initialised.
+ * blob_new_behind() also reserves room in front of the blob for data of the
+ * holder.  This room is freed together with the blob.  blob_hold() adds a
+ * holder, and blob_drop() removes one; removing the last holder frees the blob.
+ * Do not write to a blob that has other holders.
  *
  * A struct account counts the memory in use and has a limit.  A blob costs as
  * many bytes as malloc(3) uses for it.  account_charge() and account_force()
  * count other large data, such as lists and buffers.  Removed data that
  * lazy-free.h has not freed yet also counts.  If there is not enough room, the
- * account calls reclaim() to free some of it.  All functions must be called
+ * account calls reclaim() to free some memory.  All functions must be called
  * from the same thread.
  */
 #ifndef INNET_MEMORY_STORE_BLOB_H
@@ -49,8 +49,8 @@ struct account {
 	size_t limit;		/* limit of `used`, in bytes */
 	size_t most;		/* highest value of `used`, in bytes */
 	/*
-	 * Frees memory until n bytes are left, or returns false.  It may be
-	 * NULL.
+	 * Frees memory until n more bytes can be charged, or returns false.
+	 * The pointer may be NULL.
 	 */
 	bool (*reclaim)(void *arg, size_t n);
 	void *arg;
@@ -61,15 +61,18 @@ struct account {
 };
 
 /*
- * Return the number of bytes that malloc(3) uses for n bytes: one word more,
+ * Return the number of bytes that malloc(3) uses for n bytes: n plus one word,
  * rounded up to a multiple of 16.
  */
 static inline size_t account_cost(size_t n);
 
-/* Return true if n bytes are left below the limit. */
+/* Return true if n more bytes can be charged without exceeding the limit. */
 static inline bool account_has_left(const struct account *bs, size_t n);
 
-/* Return true if n bytes are left, or if reclaim() can free them. */
+/*
+ * Return true if n more bytes can be charged, if necessary after reclaim() has
+ * freed memory.
+ */
 static inline bool account_has_room(const struct account *bs, size_t n);
 
 /*
@@ -181,7 +184,10 @@ account_alloc(struct account *bs, size_t n)
 		bs->spare[cost / 16] = p->next;
 		bs->spare_bytes -= cost;
 	} else {
-		/* allocate the whole cost, because the piece can be reused */
+		/*
+		 * allocate as many bytes as the piece costs, because it can be
+		 * reused
+		 */
 		p = malloc(cost - sizeof(size_t));
 	}
 	if (p != NULL)

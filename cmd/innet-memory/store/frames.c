@@ -140,8 +140,8 @@ frames_drop(struct frames *f, struct experience *x)
 }
 
 /*
- * Return the first of n frames that has these bytes, or NULL.  Frame number
- * `try` is compared first.
+ * Return the first of n frames that has these bytes, or NULL.  The frame with
+ * index `try` is compared first.
  */
 static struct frame *
 find_same(const struct frames *f, struct frame *const *frame, unsigned n,
@@ -165,9 +165,9 @@ frames_find(const struct frames *f, const struct experience *prev,
 }
 
 /*
- * Return a stored frame with the bytes of frame i, or NULL.  First look at its
- * most likely place: the next state is the state shifted by one frame, and the
- * state is the next state of the previous experience.
+ * Return a stored frame with the bytes of frame i, or NULL.  First look where
+ * the frame is most likely to be found: the next state is the state shifted by
+ * one frame, and the state is the next state of the previous experience.
  */
 static struct frame *
 find_stored(const struct frames *f, const struct experience *prev,
@@ -199,7 +199,8 @@ frames_split(struct frames *f, const struct experience *prev,
 			own[n] = frames_new_copy(f, p + n * f->bytes);
 		if (own[n] == NULL)
 			goto out;
-		own[n]->uses++;	/* temporary user, until x uses the frame */
+		own[n]->uses++;	/* count a temporary user of the frame, until x
+				 * uses it */
 	}
 	x = frames_reference_copy(f, own, p + stacked, len - stacked);
 out:

@@ -34,7 +34,7 @@ frame_blob(struct frame *one)
 }
 
 /*
- * A tail of at least this many bytes is held as a blob; a shorter one is
+ * A tail of at least this number of bytes is held as a blob.  A shorter tail is
  * copied.
  */
 enum { FRAMES_TAIL_HELD = 1024 };

@@ -21,7 +21,7 @@ struct key {
 	struct key *next;	/* next key with the same hash */
 	uint32_t place;		/* index of this key in keyspace.key */
 	enum key_type type;
-	/* the value; `type` says which field is used */
+	/* the value; `type` determines which field is used */
 	struct blob *string;
 	struct list list;
 	struct table *table;

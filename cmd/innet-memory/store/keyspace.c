@@ -114,7 +114,10 @@ table_key_index(const struct keyspace *ks, const struct key *k)
 	return i;
 }
 
-/* Make k the first key with its hash; if k is NULL, no key has this hash. */
+/*
+ * Make k the first key with this hash.  If k is NULL, no key has this hash any
+ * longer.
+ */
 static void
 set_first_key(struct keyspace *ks, const struct key *k, const struct key *first)
 {
@@ -138,7 +141,8 @@ keyspace_remove(struct keyspace *ks, struct key *k)
 		p->next = k->next;
 	}
 	ks->n--;
-	if (last != k) { /* move the last key to its place in the array */
+	if (last != k) { /* move the last key to the place of the removed key in
+			  * the array */
 		if (ks->key[*hashmap_get(&ks->map, last->hash)] == last)
 			*hashmap_get(&ks->map, last->hash) = k->place;
 		last->place = k->place;

@@ -43,7 +43,7 @@ struct key *keyspace_find(const struct keyspace *ks, const uint8_t *name,
     size_t len);
 
 /*
- * Add a key with a name that does not exist yet, as a string without a blob.
+ * Add a key whose name does not exist yet.  Its type is string, without a blob.
  * Return NULL if there is no memory.
  */
 struct key *keyspace_add(struct keyspace *ks, const uint8_t *name, size_t len);

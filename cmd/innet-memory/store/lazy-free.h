@@ -36,9 +36,9 @@ struct lazy_free {
 };
 
 /*
- * Queue a key that was removed from its keyspace, and free its first part.
- * lazy_free_add_keys() does so with an array of n keys, and also frees the
- * array.
+ * Queue a key that was removed from its keyspace, and free a first part of its
+ * value. lazy_free_add_keys() does the same for an array of n keys, and also
+ * frees the array.
  */
 void lazy_free_add_key(struct lazy_free *r, struct account *account,
     struct key *k);

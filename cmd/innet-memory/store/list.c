@@ -70,7 +70,8 @@ list_remove(struct list *l, struct account *bs, const uint8_t *p, size_t len,
 	size_t gone = 0, to;
 
 	/*
-	 * move the remaining elements towards the end where the search starts
+	 * move the remaining elements towards the end at which the search
+	 * started
 	 */
 	for (size_t k = 0; k < l->n; k++) {
 		const size_t i = left ? k : l->n - 1 - k;

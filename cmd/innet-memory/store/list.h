@@ -2,8 +2,8 @@
  * list.h - a list of blobs in a ring buffer
  *
  * Adding or removing an element at an end and reading any element take constant
- * time.  The list holds its blobs.  Its memory is charged to the account that
- * the caller passes.
+ * time.  The list holds its blobs.  The memory of the list is charged to the
+ * account that the caller passes.
  */
 #ifndef INNET_MEMORY_STORE_LIST_H
 #define INNET_MEMORY_STORE_LIST_H

@@ -109,8 +109,8 @@ struct replay_buffer {
 			 * samples */
 	size_t have;		/* number of items in the buffer */
 	float highest;		/* highest priority so far, or 0 */
-	struct replay_buffer_settings settings;	/* the field `limit` can
-						 * change */
+	struct replay_buffer_settings settings;	/* the field `limit` can change
+						 * later */
 
 	struct replay_buffer_slot *slot;
 	/*
@@ -134,7 +134,10 @@ struct replay_buffer {
 
 	void **done;		/* items that the last sample used up */
 	size_t dones;
-	/* One block of memory has prob, weight and drawn for a sample. */
+	/*
+	 * prob, weight and drawn are in one block of memory, which is used for
+	 * each sample.
+	 */
 	size_t room;		/* number of draws that fit in the block */
 	double *prob;
 	float *weight;
@@ -213,14 +216,14 @@ static inline size_t replay_buffer_sample_uncounted(struct replay_buffer *b,
 static inline void replay_buffer_drop_worn(struct replay_buffer *b);
 
 /*
- * Count a draw that was made in another copy of this buffer.  If this uses up
- * the item, remove it.
+ * Count a draw that was made in another copy of this buffer.  If this draw uses
+ * up the item, remove the item.
  */
 static inline void replay_buffer_count_drawn(struct replay_buffer *b,
     uint64_t id);
 
 /*
- * Return the exact sum that draws are made from.  For per, this is the sum of
+ * Return the exact sum on which draws are based.  For per, this is the sum of
  * all leaves; each leaf is p^alpha 2^shift as an integer.  For other selectors,
  * it is the number of items.  To compare two buffers, multiply their sums by
  * 2^-shift.
@@ -251,11 +254,14 @@ static inline uint32_t replay_buffer_hole(const struct replay_buffer *b,
 /* Record that a slot has an item. */
 static inline void replay_buffer_touch(struct replay_buffer *b, size_t slot);
 
-/* Return the slot that holds the item with this id, or NULL if it is gone. */
+/*
+ * Return the slot that holds the item with this id, or NULL if the item has
+ * left the buffer.
+ */
 static inline struct replay_buffer_slot *replay_buffer_find_slot(
     const struct replay_buffer *b, uint64_t id);
 
-/* Return the item with this id, or NULL if it is gone. */
+/* Return the item with this id, or NULL if it has left the buffer. */
 static inline void *replay_buffer_get_item(const struct replay_buffer *b,
     uint64_t id);
 
@@ -744,7 +750,7 @@ replay_buffer_slot_weight(const struct replay_buffer *b, size_t at)
 /*
  * Copy to out[] the draws whose items still exist, and return their number.
  * Remove the items that these draws use up.  A removed item no longer counts,
- * so the later draws have other probabilities.
+ * so later draws have different probabilities.
  */
 static inline size_t
 replay_buffer_take_drawn(struct replay_buffer *b, size_t n,
@@ -772,7 +778,7 @@ replay_buffer_take_drawn(struct replay_buffer *b, size_t n,
 		if (b->settings.times > 0 && s->times == b->settings.times) {
 			left -= replay_buffer_slot_weight(b, at);
 			b->done[b->dones++] = s->item;
-			/* overwrites an entry that was already read */
+			/* this overwrites an entry that was already read */
 			b->drawn[gone++] = at;
 		}
 	}

@@ -11,8 +11,8 @@
  * if their scale had not been adapted yet.
  *
  * The time and memory for restoring are proportional to the number of entries,
- * not to the capacity, because an attacker can send a few entries for many
- * slots.
+ * not to the capacity, because an attacker could send a file with few entries
+ * for a very large capacity.
  */
 #ifndef INNET_MEMORY_STORE_REPLAY_DUMP_H
 #define INNET_MEMORY_STORE_REPLAY_DUMP_H
@@ -62,7 +62,7 @@ static inline struct replaydump_state replaydump_get_state(
 
 /*
  * Set the state of a new buffer.  Return false if no buffer can have this
- * state.  The caller must restore the items after this.
+ * state.  After this, the caller must restore the items.
  */
 static inline bool replaydump_resume(struct replay_buffer *b,
     const struct replaydump_state *s);
@@ -173,7 +173,8 @@ replaydump_resume(struct replay_buffer *b, const struct replaydump_state *s)
 	/*
 	 * The generations of holes must not lead to an id that was already used
 	 * or that is out of order.  Slots from `head` on were filled one time
-	 * fewer.  This does not apply to a stack, whose head also moves back.
+	 * less often.  This does not apply to a stack, whose head also moves
+	 * back.
 	 */
 	b->hole[0] = s->newest;
 	b->hole[1] = s->newest - 1;

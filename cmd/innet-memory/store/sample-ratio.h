@@ -31,7 +31,9 @@ struct sample_ratio {
 	uint64_t slack;		/* number of inserts allowed for any `lo` */
 };
 
-/* Return NULL, or the error in these limits. */
+/*
+ * Return NULL if the limits are valid, or otherwise a description of the error.
+ */
 static inline const char *
 sample_ratio_check(const struct sample_ratio *l)
 {

@@ -44,8 +44,8 @@ write_counters(struct writer *w, const struct table *t)
 
 /*
  * Write every frame once, and put its number into the map.  The number is not
- * stored in the frame, because the frames are spread over the memory.  Each
- * changed page would have to be copied for the child that saves.
+ * stored in the frame, because the frames are spread over the memory, and the
+ * kernel copies each page that the child process changes.
  */
 static void
 write_frames(struct writer *w, const struct table *t, struct hashmap *number)
@@ -325,7 +325,10 @@ read_item(struct reader *r, struct table *t, const struct frame_array *all,
 	return x;
 }
 
-/* Restore n items.  If some of them are impossible, drop them and fail. */
+/*
+ * Restore n items.  If some of these items cannot have been in the buffer, drop
+ * them and fail.
+ */
 static void
 restore_items(struct reader *r, struct table *t, struct replaydump_entry *e,
     size_t n)

@@ -12,7 +12,7 @@ const char *const table_selectors[] = {
 
 /*
  * Check settings that come from a file or a client.  The caller has already
- * parsed the words of a client's request.
+ * parsed the words in a client's request.
  */
 const char *
 table_check_settings(const struct replay_buffer_settings *settings)

@@ -39,7 +39,10 @@ struct table {
 /* Names of the enum replay_buffer_selector values; the last entry is NULL. */
 extern const char *const table_selectors[];
 
-/* Return NULL, or the error in the settings or in the size of the frames. */
+/*
+ * Return NULL if the settings and the size of the frames are valid, or
+ * otherwise a description of the error.
+ */
 const char *table_check_settings(const struct replay_buffer_settings *settings);
 const char *table_check_frames(uint64_t bytes, uint64_t stack);
 
@@ -54,7 +57,7 @@ void table_close(struct table *t);
 
 /*
  * Free up to *n things of the table and subtract their number from *n.  Return
- * true if nothing is left except a call of table_close().
+ * true if everything is freed and only table_close() must still be called.
  */
 bool table_free_some(struct table *t, size_t *n);
 

@@ -2,7 +2,8 @@
  * writer.h - write numbers and bytes of a checkpoint to a sink
  *
  * The writer buffers its output and computes a CRC-32C of all bytes.  After the
- * first error, it writes nothing more, and writer_close() returns that error.
+ * first error, the writer writes nothing more, and writer_close() returns that
+ * error.
  */
 #ifndef INNET_MEMORY_STORE_WRITER_H
 #define INNET_MEMORY_STORE_WRITER_H
