@@ -48,15 +48,17 @@ struct ask {
 
 enum ask_kind {
 	ASK_ACK,
-	ASK_SEGMENT,		/* answer to Help: the segment */
-	ASK_HELP		/* answer to Help: members are asked */
+	ASK_SEGMENT,		/* the answer to Help is the segment itself */
+	ASK_HELP		/* the answer to Help is that the switch asks
+				 * the members */
 };
 
 struct ask_answer {
 	enum ask_kind kind;
 	struct control_ack ack;	/* the text in `ack` is valid until the next
 				 * request */
-	struct seg seg;	/* for ASK_SEGMENT; valid until the next request */
+	struct seg seg;	/* the segment, for ASK_SEGMENT; valid until the next
+			 * request */
 };
 
 /* Open the socket.  If that fails, exit with status 1. */

@@ -25,7 +25,7 @@ put_body(const struct ctl_options *options, uint8_t *p)
 }
 
 /*
- * Print the answer in words.  If it says only that the request was done, print
+ * Print the answer in words.  If the answer reports only success, print
  * nothing.
  */
 static void

@@ -14,8 +14,8 @@ struct ctl_options {
 					 * remove; -1: the sender itself
 					 * leaves */
 	bool disbands;			/* for reset: remove all members too */
-	struct control_regroup regroup;	/* for regroup: worker and its new
-					 * cluster */
+	struct control_regroup regroup;	/* for regroup: number of the worker and
+					 * its new cluster */
 	uint16_t regrouped;	/* for regroup: current cluster of the worker */
 	bool has_job;			/* --job was given */
 	bool json, prometheus;

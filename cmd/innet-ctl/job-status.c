@@ -50,8 +50,8 @@ find_most(const cJSON *list, const char *key, double floor)
 }
 
 /*
- * Return the member that has been silent longest, among those with missing
- * segments, or NULL.
+ * Among the members with missing segments, return the one that has been silent
+ * longest, or NULL if there is none.
  */
 static const cJSON *
 find_debtor(const cJSON *members)
@@ -67,7 +67,10 @@ find_debtor(const cJSON *members)
 	return worst;
 }
 
-/* Print how many members the job needs and has, and which member left last. */
+/*
+ * Print how many members the job needs, how many members it has, and which
+ * member left last.
+ */
 static void
 print_departed(FILE *f, const cJSON *gone, int h, int have)
 {

@@ -1,6 +1,6 @@
 /*
- * job-status.h - one line about the state of a job and the member that it waits
- * for
+ * job-status.h - print one line about the state of a job and the member for
+ * which the job waits
  */
 #ifndef INNET_CTL_JOB_STATUS_H
 #define INNET_CTL_JOB_STATUS_H

@@ -106,8 +106,8 @@ on_signal(int sig)
 }
 
 /*
- * Parse an option about the request, such as peer, key or time.  Return false
- * if ch is another option.
+ * Parse an option about the request, such as its address, key or time limit.
+ * Return false if ch is another option.
  */
 static bool
 parse_ask(int ch, struct ask_options *a)
@@ -234,7 +234,7 @@ parse_seg(const char *s, uint64_t *seg)
 	return why;
 }
 
-/* Parse "3/7" or "3", a cluster with or without a worker. */
+/* Parse "3/7" (cluster 3, worker 7) or "3" (cluster 3). */
 static const char *
 parse_worker(const char *s, uint16_t *cluster, uint32_t *worker)
 {
@@ -258,7 +258,8 @@ parse_worker(const char *s, uint16_t *cluster, uint32_t *worker)
 }
 
 /*
- * Parse "1/2=7/0".  If the last number is missing, the worker keeps its number.
+ * Parse "1/2=7/0": worker 2 of cluster 1 becomes worker 0 of cluster 7.  If the
+ * last number is missing, the worker keeps its number.
  */
 static const char *
 parse_regroup(const char *s, struct ctl_options *options)
@@ -407,7 +408,7 @@ main(int argc, char *argv[])
 	ask_close(&a);
 	if (fflush(stdout) == EOF || ferror(stdout))
 		err(1, "standard output");
-	if (got && v->action != 0) { /* watch normally ends by a signal */
+	if (got && v->action != 0) { /* a signal is the normal end of watch */
 		sigprocmask(SIG_SETMASK, &wait_mask, NULL);
 		signal(got, SIG_DFL);
 		raise(got);

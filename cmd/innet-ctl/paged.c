@@ -1,4 +1,4 @@
-/* paged.c - get a text page by page; see paged.h */
+/* paged.c - request a text page by page; see paged.h */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,8 @@ ask_page(struct ask *a, uint8_t action, enum control_scope scope,
 		return FAILED;
 	*k = w.ack;
 	if (k->status != CONTROL_DONE) {
-		if (page > 0) /* when page 0 was requested, this page existed */
+		if (page > 0) /* the text has changed, because this page existed
+			       * when page 0 was requested */
 			return CHANGED;
 		ask_refused(a, k);
 		return FAILED;

@@ -14,13 +14,13 @@
 #include "cmd/innet-ctl/values.h"
 
 enum {
-	METRICS_MAX = 4096 /* limit on the counters, and on the gauges, of a
-			    * switch or job */
+	METRICS_MAX = 4096 /* limit on the number of counters, and on the number
+			    * of gauges, of a switch or job */
 };
 
 /*
- * Return true if o has few enough entries to print.  If `needed` is false, o
- * may also be missing.
+ * Return true if o does not have too many entries to print.  If `needed` is
+ * false, o may also be missing.
  */
 static bool
 is_few(const cJSON *o, bool needed)
@@ -125,7 +125,10 @@ add_lag(struct columns *t, const cJSON *m, double most)
 	columns_add(t, "%.*s", (int)ceil((sizeof(marks) - 1) * n), marks);
 }
 
-/* Add the columns of a member, up to the number of its missing segments. */
+/*
+ * Add the columns of a member to its row, up to the column with the number of
+ * missing segments.
+ */
 static void
 add_member(struct columns *t, const cJSON *m)
 {

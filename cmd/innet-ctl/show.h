@@ -14,9 +14,9 @@
 #include <cjson/cJSON.h>
 
 /*
- * Check the answer to a Jobs, Members or Stats request.  Return NULL if it can
- * be printed, or a text that says what is wrong with it.  Call this before the
- * functions below.
+ * Check the answer to a Jobs, Members or Stats request.  Return NULL if the
+ * answer can be printed, or a text that describes what is wrong with it.  Call
+ * this before the functions below.
  */
 const char *show_lacks(uint8_t action, const cJSON *);
 

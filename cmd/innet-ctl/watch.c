@@ -21,7 +21,8 @@ enum { PROMETHEUS_JOBS_MAX = 1024 };
  */
 struct look {
 	struct paged stats, list;
-	uint64_t at_ns;			/* monotonic time of the counters */
+	uint64_t at_ns;			/* monotonic time at which the counters
+					 * were received */
 };
 
 /* Get an answer that can be printed.  If this fails, warn and return false. */
@@ -42,7 +43,8 @@ get_printable(struct paged *p, struct ask *a, uint8_t action,
 }
 
 /*
- * Return the scope of the counters: the job if --job is given, or the switch.
+ * Return the scope of the counters: the job if --job is given, and otherwise
+ * the switch.
  */
 static enum control_scope
 get_scope(const struct ctl_options *options)

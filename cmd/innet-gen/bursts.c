@@ -21,7 +21,7 @@ struct burst {
 	struct ready u;
 };
 
-/* Put one update of worker k into the writer. */
+/* Pass one update of worker k to the writer. */
 static bool
 put_update(void *to, uint32_t k, uint32_t sequence)
 {

@@ -462,8 +462,8 @@ check_files(struct conf *cf, bool json)
 }
 
 /*
- * Set the rate of the port, if there is one, and check that it is fast enough:
- * the frames of an update must leave before the next update is due.
+ * Set the rate of the port, if there is a port, and check that the port is fast
+ * enough: the frames of an update must leave before the next update is due.
  */
 static void
 check_port(const bool *given, struct conf *cf)

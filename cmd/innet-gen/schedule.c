@@ -42,9 +42,9 @@ find_run_end(const struct schedule *s, size_t i, bool worker)
  * Return the length of the cycle of rows i to j - 1, which are ordered by
  * worker.  A schedule repeats after one cycle, and the rows of a clone are
  * rotated in the cycle.  The cycle begins with the earliest row, and *from is
- * set to the time of this row.  It ends one mean interval of the busiest worker
- * after the latest row, and *wait is set to this interval.  If the interval is
- * 0, the cycle ends 1 ns after the latest row.
+ * set to the time of this row.  The cycle ends one mean interval of the busiest
+ * worker after the latest row, and *wait is set to this interval.  If the
+ * interval is 0, the cycle ends 1 ns after the latest row.
  */
 static uint64_t
 measure_cycle(const struct schedule *s, size_t i, size_t j, uint64_t *from,
@@ -72,8 +72,8 @@ measure_cycle(const struct schedule *s, size_t i, size_t j, uint64_t *from,
 
 /*
  * Append copies of rows i to j - 1, which belong to one worker, as rows of
- * `cluster`.  Rotate their times by `turn` ns in the cycle, which begins at
- * `from` and has the length len.
+ * `cluster`.  Rotate the times of these rows by `turn` ns in the cycle, which
+ * begins at `from` and has the length len.
  */
 static void
 clone_worker(struct schedule *s, size_t i, size_t j, uint32_t cluster,
@@ -162,8 +162,8 @@ source_read(const struct conf *cf, uint64_t *again_ns)
 }
 
 /*
- * Put all updates of s into the writer, each of them `after` ns later.  Return
- * false if --duration is over or the writer refuses an update.
+ * Pass all updates of s to the writer.  Add `after` ns to the time of each
+ * update.  Return false if --duration is over or the writer refuses an update.
  */
 static bool
 put_schedule(

@@ -49,9 +49,9 @@ struct segments {
 	struct arrivals_conf kind;	/* of asynchronous pushes */
 	struct timed_queue next;	/* workers, ordered by the time of their
 					 * next frame */
-	uint64_t begin_ns;	/* time of the first iteration */
+	uint64_t begin_ns;	/* time at which the first iteration begins */
 	uint64_t n;		/* number of segments written */
-	bool stamp_overflow;	/* a time was too late for pcap */
+	bool stamp_overflow;	/* a time was too late for a pcap file */
 };
 
 /*

@@ -1,10 +1,10 @@
 /*
  * sources.h - three sources of updates: workers, bursts, and a recorded run
  *
- * Each source puts updates into the writer in the order of their due times.
+ * Each source passes updates to the writer in the order of their due times.
  * Updates that are due at the same time are ordered by cluster, then by worker.
- * A source ends when it has put all updates, when the writer refuses an update,
- * or when --duration is over.
+ * A source ends when it has passed all updates to the writer, when the writer
+ * refuses an update, or when --duration is over.
  */
 #ifndef INNET_GEN_SOURCES_H
 #define INNET_GEN_SOURCES_H
@@ -30,12 +30,15 @@ struct arrivals_conf source_arrivals(const struct conf *cf);
 struct arrivals *source_pace(const struct conf *cf, size_t n, struct rng *r);
 
 /*
- * Put the updates of independent workers: --arrivals periodic, poisson, onoff
- * and lognormal.
+ * Pass the updates of independent workers to the writer: --arrivals periodic,
+ * poisson, onoff and lognormal.
  */
 void source_workers(const struct conf *cf, struct writer *w);
 
-/* Put the updates of --arrivals bursts (Olaf paper, section 8.1, Table 1). */
+/*
+ * Pass the updates of --arrivals bursts to the writer (Olaf paper, section 8.1,
+ * Table 1).
+ */
 void source_bursts(const struct conf *cf, struct writer *w);
 
 /*
@@ -45,7 +48,10 @@ void source_bursts(const struct conf *cf, struct writer *w);
  */
 struct schedule source_read(const struct conf *cf, uint64_t *again_ns);
 
-/* Put the updates of s.  Repeat s every again_ns, unless again_ns is 0. */
+/*
+ * Pass the updates of s to the writer.  Repeat s every again_ns, unless
+ * again_ns is 0.
+ */
 void source_schedule(const struct schedule *s, uint64_t again_ns,
     struct writer *w);
 

@@ -83,7 +83,7 @@ source_workers(const struct conf *cf, struct writer *w)
 		    .worker = heap_id(&h[0]) % workers,
 		    .sequence = ++k->put };
 
-		/* prefetch these workers, because one of them is next */
+		/* prefetch these workers, because one of them sends next */
 		for (size_t i = 1; i <= 4 && i < n; i++)
 			__builtin_prefetch(&v[heap_id(&h[i])]);
 		u.reward = writer_reward(w, u.sequence);

@@ -180,7 +180,10 @@ put_regular(struct writer *w, uint64_t at_ns)
 	}
 }
 
-/* Return the capture time of a frame of this shape, due at deadline_ns. */
+/*
+ * Return the time in the capture of a frame of this shape that is due at
+ * deadline_ns.
+ */
 static uint64_t
 pass_port(struct writer *w, const struct writer_shape *s, uint64_t deadline_ns)
 {
@@ -196,7 +199,7 @@ pass_port(struct writer *w, const struct writer_shape *s, uint64_t deadline_ns)
 
 /*
  * Write the payload's header for u at p, and return its checksum.  The header
- * is written in whole words, so that no load waits for a store.
+ * is written in whole words, so that no load instruction waits for a store.
  */
 static uint64_t
 put_header(const struct writer *w, uint8_t *p, const struct ready *u,

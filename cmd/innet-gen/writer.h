@@ -4,8 +4,8 @@
  * An update leaves as one frame, or as several frames back to back.  If there
  * is a port rate, all updates pass through one serial port.  The time of a
  * frame in the capture is then the time at which its last bit has left the
- * port, and later frames wait.  Updates must be put in the order of their due
- * times, so that the frames are in order, too.
+ * port, and later frames wait.  Updates must be passed to the writer in the
+ * order of their due times, so that the frames are in order, too.
  */
 #ifndef INNET_GEN_WRITER_H
 #define INNET_GEN_WRITER_H
@@ -30,7 +30,8 @@ enum {
 struct writer_shape {
 	uint8_t head[FRAME_V4_BYTES];
 	uint32_t floats, frame_bytes;
-	uint64_t ip_sum, udp_sum;	/* checksums of the constant parts */
+	uint64_t ip_sum, udp_sum;	/* checksums of the constant parts of
+					 * the headers */
 	unsigned __int128 port_time;	/* time that the frame occupies the
 					 * port, in 2^-32 ns */
 };
@@ -46,7 +47,8 @@ struct writer {
 	uint32_t packets;		/* number of packets in an update */
 	uint32_t head_bytes;
 	uint8_t *pool;			/* float32 values; owned */
-	uint32_t *pool_sum;		/* sum of the words before each value */
+	uint32_t *pool_sum;		/* sum of the words before each value of
+					 * the pool */
 	uint8_t regular_frame[WRITER_REGULAR_BYTES];
 	uint64_t regular_due_ns;	/* UINT64_MAX: none */
 	double regular_gap_ns;
@@ -60,7 +62,8 @@ struct writer {
 	uint64_t began_ns, shown_ns;	/* start time; time of the last progress
 					 * line */
 	bool progress;
-	bool stamp_overflow;		/* a time was too late for pcap */
+	bool stamp_overflow;		/* a time was too late for a pcap
+					 * file */
 };
 
 /* Return the number of bits in the frames of one update, with all headers. */

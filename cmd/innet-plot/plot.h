@@ -45,8 +45,8 @@ struct node {
 /* A link between two nodes of a topology. */
 struct wire {
 	size_t from, to;	/* indices of the nodes */
-	char *label, *of;	/* rate of the link; name of the switch before
-				 * the link; both owned */
+	char *label, *of;	/* rate of the link; name of the switch that
+				 * sends over the link; both owned */
 	double busy;		/* busy time in percent; NAN: unknown */
 };
 
@@ -64,10 +64,11 @@ struct figure {
 	int64_t cluster;	/* the only cluster to draw; -1: all */
 	const struct clusters *bare;	/* cluster table for bare packets, or
 					 * NULL */
-	bool by_run;		/* age, cdf: one curve for each file */
-	bool aggregations;	/* cdf: draw the distribution of aggregations,
-				 * not of ages */
-	bool nanoseconds;	/* bars: heights are times in ns */
+	bool by_run;		/* age, cdf: draw one curve for each file */
+	bool aggregations;	/* cdf: draw the distribution of merged updates
+				 * per packet, not of ages */
+	bool nanoseconds;	/* bars: the heights of the bars are times in
+				 * ns */
 	/*
 	 * If the output is a page, the ages of each file are passed to this
 	 * function; otherwise it is NULL.
@@ -129,8 +130,8 @@ void figure_title(struct figure *fig);
 void figure_scale(struct figure *fig);
 
 /*
- * Format a number or a time with three significant digits.  A number with more
- * than three digits before the decimal point keeps all of them.
+ * Format a number or a time with three significant digits.  If a number has
+ * more than three digits before the decimal point, keep all of these digits.
  */
 void put_number(char *to, size_t room, double v);
 void put_time(char *to, size_t room, double ns);

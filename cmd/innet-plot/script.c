@@ -13,11 +13,16 @@
 #include "cmd/innet-plot/plot.h"
 
 enum {
-	LEGEND_MAX = 24,	/* a longer legend would hide the curves */
-	DIRECT_MAX = 10,	/* more names have no room at the ends */
-	DIRECT_WIDE = 40,	/* longest name at an end, in characters */
-	BANDS_MAX = 2,		/* more bands of ages would be unclear */
-	TICKS_MAX = 12		/* more labels would hide each other */
+	LEGEND_MAX = 24,	/* largest legend; a longer legend would hide
+				 * the curves */
+	DIRECT_MAX = 10,	/* largest number of names at the ends of
+				 * curves; there is no room for more */
+	DIRECT_WIDE = 40,	/* longest name at the end of a curve, in
+				 * characters */
+	BANDS_MAX = 2,		/* largest number of bands of ages; more bands
+				 * would be unclear */
+	TICKS_MAX = 12		/* largest number of labels; more labels would
+				 * hide each other */
 };
 
 size_t
@@ -334,7 +339,7 @@ put_name(FILE *f, const struct curve *c, double x, double y)
 	    "textcolor rgb '%s' front\n", x, y, c->colour);
 }
 
-/* Return the x at which a distribution reaches a share. */
+/* Return the x at which a distribution reaches a given share. */
 static double
 share_reached(const struct curve *c, double share)
 {

@@ -57,8 +57,8 @@ reply_command(struct client *c, const struct command_entry *v)
 	reply_int(c, cmd->first_key);
 	reply_int(c, cmd->last_key);
 	reply_int(c, cmd->step);
-	reply_set(c, 0); /* empty: no ACL categories, tips or key
-			  * specifications */
+	reply_set(c, 0); /* these lists are empty: there are no ACL categories,
+			  * tips or key specifications */
 	reply_set(c, 0);
 	reply_set(c, 0);
 	reply_array(c, subs);
@@ -339,7 +339,7 @@ run_config_set(struct client *c, const struct resp_args *a)
 		    "'config|set' command");
 		return;
 	}
-	/* check all values before setting the first one */
+	/* check all values before setting the first value */
 	for (size_t i = 2; i < a->n; i += 2) {
 		if (read_parameter(c, a, i, &v) == NULL)
 			return;

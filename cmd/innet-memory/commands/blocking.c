@@ -9,8 +9,8 @@
 #include "cmd/innet-memory/commands/parts.h"
 
 /*
- * Read argument i, a timeout in seconds, and compute the deadline.  If it is
- * invalid, reply with an error and return false.
+ * Read argument i, a timeout in seconds, and compute the deadline.  If the
+ * timeout is invalid, reply with an error and return false.
  */
 static bool
 read_deadline(struct client *c, const struct resp_args *a, size_t i,

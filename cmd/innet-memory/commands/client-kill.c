@@ -12,7 +12,7 @@
 struct kill_filter {
 	const struct resp_arg *addr, *laddr;
 	uint64_t id;
-	bool none;		/* the given type has no clients */
+	bool none;		/* no client has the given type */
 	bool skipme;
 };
 

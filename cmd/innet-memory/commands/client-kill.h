@@ -6,7 +6,7 @@
 
 #include "cmd/innet-memory/server/client.h"
 
-/* Return the server's address on the connection of client c. */
+/* Return the local address of the connection of client c. */
 const char *client_local_address(const struct client *c,
     char name[CLIENT_ADDR_BYTES]);
 

@@ -49,7 +49,8 @@ enum { NODES = 48, NAME_BYTES = 24 }; /* the longest usage line has 24 nodes */
 
 struct node {
 	enum kind kind;
-	char name[NAME_BYTES], token[NAME_BYTES]; /* "" if the node has none */
+	char name[NAME_BYTES], token[NAME_BYTES]; /* name and token of the node;
+						   * "" if the node has none */
 	bool optional, many;
 	struct node *first, *next;	/* first child; next sibling */
 };

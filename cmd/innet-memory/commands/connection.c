@@ -65,8 +65,9 @@ is_password(const struct server *srv, const struct resp_arg *v)
 }
 
 /*
- * Check the password in argument `at`, which may follow a user name.  If it is
- * wrong, reply with an error, now or after a delay, and return false.
+ * Check the password in argument `at`, which may follow a user name.  If the
+ * password is wrong, reply with an error, now or after a delay, and return
+ * false.
  */
 static bool
 authenticate(struct client *c, const struct resp_args *a, size_t at,

@@ -43,8 +43,8 @@ read_conditions(struct client *c, const struct resp_args *a,
 }
 
 /*
- * Return true if k may get this expiry time.  A key without an expiry time
- * counts as one that expires later than any other.
+ * Return true if the options allow key k to get this expiry time.  A key
+ * without an expiry time counts as a key that expires later than all others.
  */
 static bool
 conditions_hold(const struct key *k, const struct conditions *w, int64_t at_ms)
@@ -164,7 +164,7 @@ run_persist(struct client *c, const struct resp_args *a)
 	reply_int(c, timed);
 }
 
-/* Remove expired keys that no client has asked for, a few at a time. */
+/* Remove a few expired keys that no client has requested. */
 static uint64_t
 sweep_expired(struct server *srv, uint64_t now_ns)
 {
@@ -176,8 +176,8 @@ sweep_expired(struct server *srv, uint64_t now_ns)
 		return srv->sweep_ns;
 	for (size_t n = 0; n < SWEEP_KEYS && ks->n > 0; n++) {
 		/*
-		 * count down, because the last key takes the place of a removed
-		 * key
+		 * count down, because the last key moves to the place of a
+		 * removed key
 		 */
 		srv->sweep_at = (srv->sweep_at == 0 || srv->sweep_at > ks->n ?
 		    ks->n : srv->sweep_at) - 1;

@@ -5,9 +5,9 @@
  * names.  A class without a closing bracket extends to the end of the pattern.
  *
  * The stars divide a pattern into parts.  The first part must match the
- * beginning of a name, and the last part its end.  Each part between them is
- * searched for after the match of the part before it. memmem(3) finds a part of
- * plain characters, in time linear in the length of the name.  The shift-and
+ * beginning of a name, and the last part its end.  Each part between these two
+ * is searched for after the match of the part before it. memmem(3) finds a part
+ * of plain characters, in time linear in the length of the name.  The shift-and
  * algorithm finds a part with ? or a class: it has one bit for each character
  * of the part.  A bit is set if the part up to this character matches at the
  * current position.  GLOB_WILD_MAX limits the number of these bits, and
@@ -44,7 +44,8 @@ struct glob {
 	 * For each value of a byte: the bits of all wild characters that match
 	 * this byte.
 	 */
-	uint64_t (*mask)[GLOB_WORDS];	/* NULL if there are no wild parts */
+	uint64_t (*mask)[GLOB_WORDS];	/* masks for wild parts; NULL if there
+					 * are none */
 	size_t bits;
 };
 
@@ -110,8 +111,8 @@ glob_one(const uint8_t *p, size_t n, uint8_t c, size_t *used)
 }
 
 /*
- * Measure the part of the pattern that begins at p.  It ends before a star or
- * at the end of the pattern.  Return its length in bytes.
+ * Return the length in bytes of the part of the pattern that begins at p.  The
+ * part ends before a star or at the end of the pattern.
  */
 static inline size_t
 glob_measure(const uint8_t *p, size_t n, struct glob_part *part)

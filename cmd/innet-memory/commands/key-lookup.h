@@ -28,8 +28,8 @@ enum keys_time_unit {
 
 /*
  * Read argument i, which must be above 0, and convert it to wall-clock time in
- * ms.  If it is invalid, reply with an error that contains `name`, the name of
- * the command, and return false.
+ * ms.  If the argument is invalid, reply with an error that contains `name`,
+ * the name of the command, and return false.
  */
 bool keys_read_future_time(struct client *c, const struct resp_args *a,
     size_t i, enum keys_time_unit unit, const char *name,

@@ -59,7 +59,7 @@ run_type(struct client *c, const struct resp_args *a)
 
 /*
  * Rename the key in argument 1 to the name in argument 2.  If this is
- * impossible, reply and return false.
+ * impossible, reply with the reason and return false.
  */
 static bool
 rename_key(struct client *c, const struct resp_args *a, bool over)
@@ -124,7 +124,7 @@ read_pattern(struct client *c, const struct resp_arg *v, struct glob *g)
 
 /*
  * Count the matching keys before the reply begins.  Counting removes expired
- * keys, and the last keys then move to their places.
+ * keys.  When a key is removed, the last key moves to its place.
  */
 static void
 run_keys(struct client *c, const struct resp_args *a)

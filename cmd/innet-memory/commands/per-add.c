@@ -5,7 +5,10 @@
 
 #include "cmd/innet-memory/commands/per.h"
 
-/* Largest number of frames in a request; size of a frame's index in bytes. */
+/*
+ * Largest number of frames in a request, and the size of a frame's index in
+ * bytes.
+ */
 enum { FRAMES_MOST = 65536, INDEX_BYTES = 2 };
 /* number of items to prefetch together, so that they fit in the cache */
 enum { FETCHED = 1024 };
@@ -22,7 +25,8 @@ struct add_request {
 	size_t first_frame, first;
 	size_t n;		/* number of experiences */
 	float *priority;
-	void **x;		/* one struct experience for each pair */
+	void **x;		/* array with one struct experience for each
+				 * pair */
 	uint64_t *id;
 	struct frame **frame;	/* frames found or created so far */
 	bool by_reference;
@@ -230,7 +234,10 @@ make_experiences(struct add_request *d, uint64_t stream)
 	}
 	if (n == d->n)
 		return true;
-	/* hold the frames of the request while its experiences are dropped */
+	/*
+	 * hold the frames of the request, because dropping its experiences
+	 * could free them
+	 */
 	for (size_t k = 0; k < d->frames; k++) {
 		if (d->frame[k] != NULL)
 			d->frame[k]->uses++;

@@ -22,8 +22,9 @@
 struct table;
 
 /*
- * Return the table that argument 1 names.  If there is none, return NULL and
- * set *why to the error, or to NULL if the key does not exist.
+ * Return the table that argument 1 names.  If the key is not a table, return
+ * NULL and set *why to the error.  If the key does not exist, return NULL and
+ * set *why to NULL.
  */
 struct table *host_find_table(struct client *c, const struct resp_args *a,
     const char **why);
@@ -46,8 +47,8 @@ void host_drop_table(struct client *c, const struct resp_args *a,
 void host_mark_changed(struct client *c, const struct resp_args *a);
 
 /*
- * Record that the n draws d were taken.  Because they were random, replicas do
- * not run the request but count these draws.
+ * Record that the n draws d were taken.  Because the draws were random,
+ * replicas do not run the request but count these draws.
  */
 void host_mark_sampled(struct client *c, const struct resp_args *a,
     const struct table *t, const struct replay_buffer_draw *d, size_t n);
@@ -60,7 +61,7 @@ bool host_is_replicated(const struct client *c);
 
 /*
  * Return the number of the connection.  Successive experiences of a connection
- * belong together.
+ * come from the same game.
  */
 uint64_t host_stream_id(const struct client *c);
 

@@ -24,7 +24,10 @@ struct sample_request {
 	bool counted;	/* true for PER.SAMPLE, false for PER.SAMPLE_RO */
 };
 
-/* Read a request.  If timeout_ms is NULL, the draws will not be counted. */
+/*
+ * Read and check the arguments of a request.  If timeout_ms is NULL, the draws
+ * will not be counted.
+ */
 static bool
 read_request(struct client *c, const struct resp_args *a,
     struct sample_request *k, uint64_t *timeout_ms)
@@ -205,8 +208,8 @@ reply_by_reference(struct client *c, const struct frames *f,
 
 /*
  * Prefetch the data of a group of draws, which begins at draw i.  The data are
- * spread over the memory.  With the prefetch, a draw takes two thirds of the
- * time.
+ * spread over the memory.  With this prefetch, a draw takes two thirds of the
+ * time that it takes without.
  */
 static void
 prefetch_group(const struct frames *f, const struct replay_buffer_draw *d,

@@ -116,7 +116,10 @@ per_read_real(struct client *c, const struct resp_args *a, size_t i,
 bool
 per_check_count(struct client *c, size_t n)
 {
-	/* the master has already accepted a replicated request */
+	/*
+	 * accept a replicated request, because the master has already accepted
+	 * it
+	 */
 	if (n <= PER_MOST || host_is_replicated(c))
 		return true;
 	reply_error(c, "ERR %zu experiences in one request; the limit is %d", n,
@@ -143,7 +146,8 @@ bool
 per_read_ratio(struct client *c, const struct resp_args *a, size_t i,
     struct sample_ratio *out)
 {
-	const double most = 1e15; /* above this value, counts are not exact */
+	const double most = 1e15; /* limit of counts; above this value, they are
+				   * not exact */
 	const char *why;
 
 	if (!per_read_real(c, a, i, "lowest ratio", 0, most, &out->lo) ||

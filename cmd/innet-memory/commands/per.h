@@ -2,8 +2,8 @@
  * per.h - the PER commands, and functions that they share
  *
  * A request is read and checked as a whole before it changes anything.  Errors
- * name the argument and the reason.  If a function below returns false or NULL,
- * it has already replied with the error.
+ * name the argument and the reason.  If a function in this file returns false
+ * or NULL, it has already replied with the error.
  */
 #ifndef INNET_MEMORY_COMMANDS_PER_H
 #define INNET_MEMORY_COMMANDS_PER_H

@@ -3,11 +3,11 @@
  * end
  *
  * A forked child writes the file, because it has all keys as they were at the
- * fork.  Its exit status is an errno value.  The parent notices the end of the
- * child through a pipe that the child holds open.  Only one child writes at a
- * time.  A save that is requested while a child writes begins after this child
- * has ended, because the save must contain everything that was acknowledged
- * before the request.
+ * fork.  The exit status of the child is an errno value.  The parent notices
+ * the end of the child through a pipe that the child holds open.  Only one
+ * child writes at a time.  A save that is requested while a child writes begins
+ * after this child has ended, because the save must contain everything that was
+ * acknowledged before the request.
  */
 #include <assert.h>
 #include <errno.h>
@@ -62,7 +62,7 @@ hold_file(struct save_state *s)
 	return fd != -1 || errno == ENOENT;
 }
 
-/* Record the end of save n; `why` is the error, or "" for success. */
+/* Record that save n has ended; `why` is the error, or "" after a success. */
 static void
 finish_save(struct server *srv, const char *why)
 {
@@ -233,7 +233,7 @@ static bool
 retry_even(struct client *c, const struct resp_args *a, bool late)
 {
 	(void)a;
-	(void)late;	/* a save has no deadline */
+	(void)late;	/* ignore `late`, because a save has no deadline */
 	return reply_when_saved(c, 0);
 }
 
@@ -303,7 +303,10 @@ resolve_path(struct server *srv)
 	char end[PATH_MAX];
 	struct stat st;
 
-	/* no such file: the path may still be a link to a new file */
+	/*
+	 * the file does not exist, but the path may be a link to a file that
+	 * will be created
+	 */
 	if (stat(path, &st) == -1 && errno == ENOENT)
 		srv->save->path = file_link_end(path, end) ? strdup(end) :
 		    NULL;
@@ -331,8 +334,8 @@ lock_file(struct server *srv)
 		warnx("%s: another innet-memory uses this file and has locked "
 		    "%s.lock", path, s->path);
 	else if (s->lock == -1 && errno == ENOENT)
-		warn("%s", path);	/* the directory of the file does not
-					 * exist */
+		warn("%s", path);	/* the reason is that the directory of
+					 * the file does not exist */
 	else if (s->lock == -1)
 		warn("%s.lock", s->path);
 	else if (hold_file(s))
@@ -359,7 +362,8 @@ load_at_start(struct server *srv)
 	if (!resolve_path(srv))
 		return false;
 	if (there && S_ISCHR(st.st_mode))
-		return true;	/* a device such as /dev/null or /dev/full */
+		return true;	/* accept a device such as /dev/null or
+				 * /dev/full */
 	if (there && !S_ISREG(st.st_mode)) {
 		warnx("%s: not a regular file", path);
 		return false;
@@ -395,7 +399,8 @@ open_saves(struct server *srv)
 	if (srv->save == NULL)
 		return false;
 	srv->save->end.fd = srv->save->lock = srv->save->held = -1;
-	signal(SIGXFSZ, SIG_IGN); /* so that write() returns EFBIG */
+	signal(SIGXFSZ, SIG_IGN); /* ignore SIGXFSZ, so that write() returns
+				   * EFBIG */
 	srv->save->every_ns = timer_after(srv->start_ns,
 	    srv->conf.save_every_ns);
 	if (srv->conf.save == NULL || load_at_start(srv))

@@ -60,7 +60,8 @@ run_getdel(struct client *c, const struct resp_args *a)
 }
 
 /*
- * Reply with up to MGET_SLICE of the values that hold_values() has collected.
+ * Add up to MGET_SLICE of the values that hold_values() has collected to the
+ * reply.
  */
 static bool
 resume_mget(struct client *c, struct resp_args *a)
@@ -79,7 +80,10 @@ resume_mget(struct client *c, struct resp_args *a)
 	return c->resume_at + 1 == a->n;
 }
 
-/* Replace the names in the client's request by the current values. */
+/*
+ * Replace the names of keys in the client's request by the current values of
+ * these keys.
+ */
 static void
 hold_values(struct client *c)
 {
@@ -254,7 +258,7 @@ run_setnx(struct client *c, const struct resp_args *a)
 		reply_int(c, 1);
 }
 
-/* Run SETEX and PSETEX, which have the time before the value. */
+/* Run SETEX and PSETEX, in which the time is the argument before the value. */
 static void
 set_timed(struct client *c, const struct resp_args *a,
     enum keys_time_unit unit, const char *name)

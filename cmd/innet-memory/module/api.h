@@ -5,10 +5,10 @@
  * calls its RedisModule_OnLoad().  A context begins with a pointer to a
  * function.  This function looks up any other function by name and stores its
  * address.  Therefore the module is not linked to the server and needs none of
- * its headers.  The names are those of the server's documentation, with RM_
- * instead of RedisModule_.  api_open() fetches all functions.  It returns the
- * name of the first function of API_NEEDED that is missing.  Functions of
- * API_WANTED that the server lacks are NULL.
+ * the server's headers.  The names are those of the server's documentation,
+ * with RM_ instead of RedisModule_.  api_open() fetches all functions.  It
+ * returns the name of the first function of API_NEEDED that is missing.
+ * Functions of API_WANTED that the server lacks are NULL.
  */
 #ifndef INNET_MEMORY_MODULE_API_H
 #define INNET_MEMORY_MODULE_API_H
@@ -27,7 +27,8 @@ enum {				/* the flags of RM_GetContextFlags() */
 enum { RM_OPTION_IO_ERRORS = 1, RM_TYPE_VERSION = 3 };
 enum { RM_EVENT_FLUSHDB = 2, RM_FLUSHDB_START = 0, RM_EVENT_SWAPDB = 11 };
 
-struct rm_ctx { void *get_api; };	/* The real struct is longer. */
+struct rm_ctx { void *get_api; };	/* The struct of the server is longer
+					 * than this one. */
 typedef struct rm_string rm_string;	/* opaque types of the server */
 typedef struct rm_key rm_key;
 typedef struct rm_io rm_io;

@@ -20,8 +20,8 @@ struct client {
 	int protocol;		/* RESP version, 2 or 3; 0: unknown */
 	bool waits;		/* the request could not be answered yet */
 	/*
-	 * A bulk reply that is built from pieces.  It has `have` of its `want`
-	 * bytes so far.
+	 * A bulk reply that is built from pieces.  It has `have` bytes so far,
+	 * and needs `want` bytes.
 	 */
 	uint8_t *bulk;
 	size_t want, have;

@@ -73,7 +73,7 @@ host_drop_table(struct client *c, const struct resp_args *a, struct table *t)
 	rm_key *key = RM_OpenKey(c->ctx, c->v[1], RM_READ | RM_WRITE);
 
 	(void)a, (void)t;
-	RM_UnlinkKey(key);	/* the server frees a large value in another
+	RM_UnlinkKey(key);	/* let the server free a large value in another
 				 * thread */
 	RM_CloseKey(key);
 }

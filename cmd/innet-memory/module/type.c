@@ -316,8 +316,8 @@ memory_usage(const void *value)
 }
 
 /*
- * Return the number of allocations.  If it is large, the server frees the value
- * in another thread.
+ * Return the number of allocations of a value.  If this number is large, the
+ * server frees the value in another thread.
  */
 static size_t
 free_effort(rm_string *key, const void *value)
