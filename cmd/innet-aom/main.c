@@ -17,8 +17,9 @@ main(int argc, char *argv[])
 {
 	const char *program = options_program(argc, argv);
 
-	signal(SIGPIPE, SIG_IGN);	/* a write to a closed pipe is reported
-					 * as a write error */
+	signal(SIGPIPE, SIG_IGN);	/* report a write to a closed pipe as a
+					 * write error, instead of ending by a
+					 * signal */
 	if (strcmp(program, "olaf") == 0)
 		return ages_run(argc, argv);
 	return timing_run(program, argc, argv);

@@ -86,7 +86,7 @@ ask_refused(const struct ask *a, const struct control_ack *k)
 		    control_status_text(k->status));
 }
 
-/* Return true if s is the segment that our Help asks for. */
+/* Return true if s is the segment that the Help of this process asks for. */
 static bool
 is_wanted(const struct question *q, const struct seg *s)
 {
@@ -124,7 +124,8 @@ is_authentic(struct ask *a, struct question *q, const struct udpio_packet *p,
 
 /*
  * Return true if the packet answers the request.  The packet is then an Ack to
- * the request, or our own Help that the switch passed on to us.
+ * the request, or the Help of this process, which the switch has forwarded to
+ * all members.
  */
 static bool
 receive_control(struct ask *a, struct question *q,
@@ -198,7 +199,8 @@ wait_answer(struct ask *a, struct question *q, uint64_t until_ns,
 		if (receive_all(a, q, w))
 			return true;
 	}
-	if (q->granted)		/* the segment did not arrive */
+	if (q->granted)		/* the answer is the Ack alone, because the
+				 * segment did not arrive */
 		*w = (struct ask_answer){ .kind = ASK_ACK,
 		    .ack.action = q->action };
 	return q->granted;
@@ -245,7 +247,8 @@ warn_no_answer(const struct ask *a, const struct question *q)
 
 /*
  * Return the time to wait in try i.  The time doubles with each try.  For Help,
- * the time is equal in all tries, because a member must send the segment again.
+ * the time is the same in all tries, because a member must have time to send
+ * the segment again.
  */
 static uint64_t
 try_time_ns(const struct ask *a, uint8_t action, unsigned i)

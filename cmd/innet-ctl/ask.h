@@ -1,8 +1,8 @@
 /*
  * ask.h - send a request repeatedly until it is answered
  *
- * Only one request runs at a time.  A request keeps its transaction number
- * (xid) when it is sent again, so the switch executes it only once.  An answer
+ * Only one request runs at a time.  When a request is sent again, it keeps its
+ * transaction number (xid), so the switch executes it only once.  An answer
  * counts only if it comes from the peer, matches the job, the request and the
  * xid, and has a valid authentication tag.  All other packets are ignored.
  * Each of the ASK_TRIES tries waits twice as long as the one before, except for
@@ -29,7 +29,8 @@ struct ask_options {
 	union addr to, from;
 	bool bound;			/* use `from` as the source address */
 	uint16_t job;
-	uint64_t give_up_ns;		/* limit for all ASK_TRIES tries */
+	uint64_t give_up_ns;		/* time limit for all ASK_TRIES tries
+					 * together */
 	struct key key;
 	bool commands;			/* `key` is the key for commands */
 	const sigset_t *wait_mask; /* signal mask while waiting; NULL:

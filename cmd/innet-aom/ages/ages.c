@@ -62,7 +62,7 @@ conclude(const struct ages_options *options, struct run *r,
 }
 
 /*
- * For each sender's capture, estimate the offset that converts its time stamps
+ * For each sender's capture, estimate the offset that converts its timestamps
  * to the receiver's clock.
  */
 static void

@@ -124,8 +124,8 @@ count_sent(void *run, const struct source_update *x)
 }
 
 /*
- * Count an update that was made more than a second before the captures, and
- * keep the time of the oldest such update.
+ * Count an update that was generated more than a second before the captures
+ * begin, and keep the time of the oldest such update.
  */
 static void
 note_old_update(struct run *r, uint64_t made_ns)
@@ -140,8 +140,8 @@ note_old_update(struct run *r, uint64_t made_ns)
 }
 
 /*
- * Find the sent update that was delivered as x.  Return the flow of the sent
- * update, with the update's times in *m.  Return NULL if there is no such
+ * Find the sent update that arrived as the update x.  Return the flow of the
+ * sent update, with the update's times in *m.  Return NULL if there is no such
  * update; then x counts as received, but has no age.
  */
 static struct flow *
@@ -155,7 +155,10 @@ find_sent(struct run *r, const struct source_update *x, struct flow *f,
 		r->ambiguous += m->ambiguous;
 		return opaque ? &r->flow[m->flow] : f;
 	}
-	/* merging changes the payload of a bare packet */
+	/*
+	 * the payload cannot be matched, because merging changes the payload of
+	 * a bare packet
+	 */
 	if (r->rules->source.bare != NULL && match_newest(&r->match,
 	    sender_group(&x->u), x->stamp_ns, m))
 		return f;
@@ -232,8 +235,8 @@ read_captures(struct run *r, struct source *in, const struct source_files *f,
 }
 
 /*
- * Convert a row of the table to an update.  The time stamp of the update is the
- * time of receipt if `received` is set; otherwise it is the generation time.
+ * Convert a row of the table to an update.  The timestamp of the update is the
+ * time of receipt if `received` is set, and otherwise the generation time.
  */
 static struct source_update
 make_update(const struct times_row *row, bool received)
@@ -295,7 +298,7 @@ compare_keys(const void *a, const void *b)
 }
 
 /*
- * Set last_ns of each flow to the time of the last packet of all flows in the
+ * Set last_ns of each flow to the time of the last packet in any flow of the
  * same row.
  */
 static void

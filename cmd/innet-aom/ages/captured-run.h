@@ -23,7 +23,8 @@ enum age_end { END_CLUSTER, END_CAPTURE, END_UNSET };
 
 struct instant {
 	uint64_t ns;
-	bool set, relative;	/* relative to the first packet of the run */
+	bool set, relative;	/* the time is set; the time counts from the
+				 * first packet of the run */
 };
 
 /* The rules for counting ages, which are the same for every run. */
@@ -47,7 +48,8 @@ struct run {
 	const struct age_rules *rules;
 	struct flow *flow;
 	size_t flows, room;
-	uint32_t *slot;		/* hash table of indices into flow, + 1 */
+	uint32_t *slot;		/* hash table whose values are indices into
+				 * `flow`, plus 1 */
 	size_t slots;		/* a power of two */
 	struct history *history;	/* sent updates; NULL: not needed */
 	struct match match;	/* sent updates, found by their content */
@@ -65,10 +67,14 @@ struct run {
 	double other_end; /* mean age with the other value of --end, divided by
 			   * the mean age */
 	uint64_t rows;		/* number of rows read from a table of times */
-	/* Number of updates made more than a second before the captures. */
+	/*
+	 * Number of updates that were generated more than a second before the
+	 * captures begin.
+	 */
 	uint64_t older;
-	uint64_t oldest_ns;	/* time of the oldest update that was made more
-				 * than a second before the captures */
+	uint64_t oldest_ns;	/* time of the oldest update that was generated
+				 * more than a second before the captures
+				 * begin */
 	int rc;			/* 1 if a capture was damaged */
 };
 

@@ -14,17 +14,23 @@
 
 enum { LOOK_BYTES = 64 };	/* number of bytes that identify a packet */
 
-/* A packet, identified by a hash of the bytes that do not change on its way. */
+/*
+ * A packet, identified by a hash of those bytes that do not change on the path.
+ */
 struct sight {
 	uint64_t stamp_ns;
 	uint32_t pair;		/* number of the pair of addresses of the
 				 * packet */
-	bool back;		/* from the greater address to the smaller */
+	bool back;		/* the packet goes from the greater address to
+				 * the smaller */
 	bool doubtful;		/* the capture has several packets with this
 				 * hash */
 };
 
-/* The range of stamp differences for one pair and direction. */
+/*
+ * The range of timestamp differences for one pair of addresses and one
+ * direction.
+ */
 struct spread {
 	int64_t lo_ns, hi_ns;
 	uint64_t n;
@@ -124,8 +130,8 @@ widen_spread(struct spread *s, int64_t d)
 }
 
 /*
- * Return the stamp differences, by pair and direction, of the packets that
- * appear exactly once in each capture.
+ * Return the timestamp differences, by pair of addresses and direction, of the
+ * packets that appear exactly once in each capture.
  */
 static struct spread *
 compare_sights(const struct sights *by, const struct sights *other)
@@ -153,10 +159,10 @@ compare_sights(const struct sights *by, const struct sights *other)
 }
 
 /*
- * For each pair of addresses, the later direction is the one
- * whose smallest difference of time stamps is greater.  Over all pairs,
- * later_ns is the smallest difference in the later direction, and earlier_ns is
- * the greatest difference in the earlier direction.
+ * For each pair of addresses, the later direction is the one whose smallest
+ * difference of timestamps is greater.  Over all pairs, later_ns is the
+ * smallest difference in the later direction, and earlier_ns is the greatest
+ * difference in the earlier direction.
  */
 struct bounds {
 	int64_t later_ns, earlier_ns;

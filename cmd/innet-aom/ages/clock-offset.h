@@ -1,7 +1,7 @@
 /*
  * clock-offset.h - estimate the offset between the clocks of two captures
  *
- * A packet that is in both captures has a later time stamp in one of them
+ * A packet that is in both captures has a later timestamp in one of them
  * because of its delay.  Like NTP, the estimate assumes that the smallest
  * delays of both directions are equal, which gives the offset.  The process
  * exits if there are no packets in both directions or if the delays contradict
@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 /*
- * Return the number of ns to add to the time stamps of the capture at `other`
- * to convert them to the clock of the capture at `by`.  Print a line about the
+ * Return the number of ns to add to the timestamps of the capture at `other` to
+ * convert them to the clock of the capture at `by`.  Print a line about the
  * offset unless `quiet` is set.  Both files are read again later, so they
  * cannot be pipes.
  */

@@ -11,7 +11,7 @@
 
 #include "common/olaf/aom.h"
 
-/* A number of packets, and of the constituents in them. */
+/* The number of packets, and the number of constituents in these packets. */
 struct update_count {
 	uint64_t packets, constituents;
 };
@@ -20,8 +20,8 @@ struct flow {
 	uint64_t key;		/* cluster:16 worker:32 following:16 bits */
 	struct update_count got, sent;
 	struct aom age;
-	struct aom *freshest;	/* age if each ambiguous delivery is the newest
-				   candidate; owned */
+	struct aom *freshest;	/* age under the assumption that each ambiguous
+				   * delivery is its newest candidate; owned */
 	uint64_t last_ns;	/* time of the last packet of the flow, sent or
 				 * received */
 	double reward;		/* sum of the rewards of received packets */

@@ -163,7 +163,8 @@ log_summary(const struct ages_options *options, const struct run *r,
 
 /*
  * Warn if most updates are older than the capture.  In that case, the ages are
- * useless, because the trace was probably replayed with its original times.
+ * useless, because the trace was probably replayed with the original times in
+ * its updates.
  */
 static void
 log_old_updates(const struct run *r, const char *name)

@@ -2,11 +2,11 @@
  * match.h - find the sent packet that belongs to a delivery
  *
  * Packets are compared by a hash of their payload or of the fields of their
- * format.  Equal packets are matched in the order in which they were sent, each
- * packet once.  A delivery is ambiguous if it may be one of several packets.
- * In that case, two packets bound the age of the delivery: the earliest
- * unmatched packet and the latest packet that was sent before the delivery.
- * The functions exit if there is no memory.
+ * format.  Equal packets are matched in the order in which they were sent, and
+ * each packet is matched only once.  A delivery is ambiguous if several sent
+ * packets are equal to it.  In that case, two packets bound the age of the
+ * delivery: the earliest unmatched packet and the latest packet that was sent
+ * before the delivery.  The functions exit if there is no memory.
  */
 #ifndef INNET_AOM_MATCH_H
 #define INNET_AOM_MATCH_H
@@ -33,7 +33,8 @@ struct match {
 /* The sent packet that belongs to a delivery. */
 struct matched {
 	uint32_t flow;
-	uint64_t sent_ns;	/* send time if packets arrive in order */
+	uint64_t sent_ns;	/* time of sending, under the assumption that
+				 * packets arrive in order */
 	uint64_t earliest_ns, latest_ns;	/* bounds of sent_ns */
 	bool ambiguous;
 	bool newest;		/* found by match_newest() */

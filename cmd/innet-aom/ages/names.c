@@ -11,7 +11,9 @@ names_get_number(struct names *s, const struct format_name *n)
 	uint64_t h = format_hash_name(CLUSTERS_HASH_START, n);
 	uint32_t *at;
 
-	/* if two names have equal hashes, the later uses the next free key */
+	/*
+	 * if two names have equal hashes, the later name uses the next free key
+	 */
 	while ((at = hashmap_get(&s->index, h)) != NULL) {
 		if (format_compare(&s->name[*at], n) == 0)
 			return *at;

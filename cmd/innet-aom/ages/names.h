@@ -1,7 +1,7 @@
 /*
  * names.h - number the names of clusters and workers of other protocols
  *
- * A name gets the next number when it is first seen.  After all captures have
+ * When a name is first seen, it gets the next number.  After all captures have
  * been read, names_rank() sorts the names.  The array s->place[] maps the
  * number of a name to its place in the sorted order, and names_at() returns the
  * name at a place.  The functions exit if there is no memory.
@@ -20,7 +20,8 @@ struct names {
 				 * name */
 	struct format_name *name;	/* indexed by the number of a name or,
 					 * after names_rank(), by its place */
-	uint32_t *place;	/* place of each number, from names_rank() */
+	uint32_t *place;	/* place of the name with each number, set by
+				 * names_rank() */
 	size_t n, room;
 };
 

@@ -26,7 +26,10 @@ find_scale(const struct rows *rows)
 	    (struct scale){ "s", 1e9 };
 }
 
-/* Write a value to s in a form for people, in at most CELL_BYTES bytes. */
+/*
+ * Write a value to s in a form that is easy to read, in at most CELL_BYTES
+ * bytes.
+ */
 static void
 put_cell(char *s, const struct value *v, enum unit unit, struct scale scale)
 {
@@ -40,7 +43,10 @@ put_cell(char *s, const struct value *v, enum unit unit, struct scale scale)
 		snprintf(s, CELL_BYTES, "%.6g", v->real);
 }
 
-/* Print a value in a form for programs, with all digits of whole numbers. */
+/*
+ * Print a value in a form that programs can read, with all digits of whole
+ * numbers.
+ */
 static void
 put_value(FILE *f, const struct value *v, enum unit unit, const char *unknown)
 {
@@ -232,14 +238,17 @@ rows_print_csv(FILE *f, const struct rows *rows)
 	}
 }
 
-/* The indices of two rows with the same name; -1 if a run has no such row. */
+/*
+ * The indices of the rows with the same name in two runs; -1 if a run has no
+ * such row.
+ */
 struct pair {
 	ptrdiff_t a, b;
 };
 
 /*
- * Find the next pair.  Return false after the last pair, which has the totals
- * of both runs.
+ * Find the next pair of rows with the same name.  Return false after the last
+ * pair, which has the totals of both runs.
  */
 static bool
 step_pair(const struct rows *a, const struct rows *b, size_t *i, size_t *k,
@@ -260,7 +269,7 @@ step_pair(const struct rows *a, const struct rows *b, size_t *i, size_t *k,
 	return true;
 }
 
-/* Find the next pair that is shown. */
+/* Find the next pair of rows that is shown. */
 static bool
 next_pair(const struct rows *a, const struct rows *b, size_t *i, size_t *k,
     struct pair *p)

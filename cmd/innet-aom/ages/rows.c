@@ -61,7 +61,9 @@ view_parse(struct view *v, const char *list)
 struct sums {
 	struct update_count got, sent;
 	double reward;
-	const struct cluster_losses *losses;	/* NULL: not in the report */
+	const struct cluster_losses *losses;	/* counters of the cluster;
+						 * NULL: the report does not
+						 * have the cluster */
 	const struct aom *const *age;
 	size_t ages;
 };
@@ -158,8 +160,9 @@ add_sums(struct sums *to, const struct sums *s)
 
 /*
  * Return the sums of the next row, and advance the indices *i and *k.  The row
- * begins with flow *i, or has the losses at *k, or both.  The flows of a row
- * differ only in their range (the low 16 bits of the key).
+ * consists of flow *i and the flows after it, or of the losses at *k, or of
+ * both.  The flows of a row differ only in their range (the low 16 bits of the
+ * key).
  */
 static struct sums
 next_row(const struct run *r, const struct aom *const *age, size_t *i,
@@ -188,8 +191,8 @@ next_row(const struct run *r, const struct aom *const *age, size_t *i,
 }
 
 /*
- * Return Jain's index of the mean ages of n rows.  It is unknown if no row has
- * a mean age.
+ * Return Jain's index of the mean ages of n rows.  The index is unknown if no
+ * row has a mean age.
  */
 static struct value
 jain_index(const struct row *row, size_t n)

@@ -43,7 +43,8 @@ struct rows {
 	enum age_grouping grouping;
 	const struct names *clusters,
 	    *workers;		/* borrowed; NULL: names are numbers */
-	int64_t packets_lost;	/* sent minus received, if packets_known */
+	int64_t packets_lost;	/* number of sent packets minus received
+				 * packets, valid if packets_known is set */
 	bool packets_known;
 };
 
@@ -56,10 +57,10 @@ struct figure_name {
 
 extern const struct figure_name figure_name[FIGURES];
 
-/* Return a view of all figures except the reward. */
+/* Return a choice of all figures except the reward. */
 struct view view_all(void);
 
-/* Add the reward to a view. */
+/* Add the reward to the chosen figures. */
 void view_add_reward(struct view *v);
 
 /*

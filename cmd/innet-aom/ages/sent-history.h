@@ -17,7 +17,10 @@
 
 struct history *history_new(void);
 
-/* Add update u, which was sent at t in flow f (number flow_at). */
+/*
+ * Add update u, which was sent at time t and belongs to flow f, whose number is
+ * flow_at.
+ */
 void history_add(struct history *h, struct flow *f, uint32_t flow_at,
     const struct update *u, uint64_t t);
 
@@ -25,9 +28,9 @@ void history_add(struct history *h, struct flow *f, uint32_t flow_at,
 void history_sort(struct history *h);
 
 /*
- * Set *made to the time at which the oldest constituent of u was generated; u
- * was delivered in flow number flow_at.  Return false if not all constituents
- * of u are in the history.
+ * Set *made to the time at which the oldest constituent of update u was
+ * generated.  The number of the flow of u is flow_at.  Return false if not all
+ * constituents of u are in the history.
  */
 bool history_oldest(const struct history *h, uint32_t flow_at,
     const struct update *u, uint64_t *made);

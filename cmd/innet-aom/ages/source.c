@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Return the time stamp t converted to the clock of the run. */
+/* Return the timestamp t converted to the clock of the run. */
 static uint64_t
 move_stamp(const struct source_file *f, uint64_t t)
 {
@@ -128,8 +128,8 @@ hash_bare(struct source_update *x)
 }
 
 /*
- * Find the next update of f, if there is one.  This is kept out of the fast
- * path.
+ * Find the next update of f, if there is one.  This function is separate, so
+ * that the fast path stays short.
  */
 __attribute__((noinline, cold)) static void
 read_next(struct source *s, struct source_file *f)
@@ -244,8 +244,8 @@ source_next(struct source *s)
 }
 
 /*
- * Read a single capture of innet's own packets, without correcting its time
- * stamps.
+ * Read a single capture of innet's own packets, without correcting its
+ * timestamps.
  */
 static void
 read_plain_capture(struct source *s, source_update_fn *take, void *arg)

@@ -2,9 +2,9 @@
  * source.h - read the updates of one side of a run in order of time
  *
  * Several captures, of innet's packets or of another format, are merged by
- * their time stamps, after each stamp is corrected by the offset of its clock.
- * If a capture is damaged, it ends at the damage with a warning.  Opening exits
- * after an error.
+ * their timestamps, after each timestamp is corrected by the offset of its
+ * clock.  If a capture is damaged, the functions print a warning and treat the
+ * damage as its end.  The process exits if a capture cannot be opened.
  */
 #ifndef INNET_AOM_SOURCE_H
 #define INNET_AOM_SOURCE_H
@@ -29,9 +29,11 @@ struct source_files {
 
 /* The format of the packets, and the filter that selects them. */
 struct source_options {
-	const struct format *format;	/* NULL: innet's own or bare packets */
+	const struct format *format;	/* format of the packets; NULL: innet's
+					 * own or bare packets */
 	const struct clusters *bare;	/* clusters of bare packets, or NULL */
-	const char *filter;		/* selects innet's packets, or NULL */
+	const char *filter;		/* filter that selects innet's packets,
+					 * or NULL */
 	struct names *clusters, *workers;	/* names of a format, or NULL */
 };
 
@@ -58,18 +60,19 @@ struct source {
 	struct source_file *file;	/* array, owned */
 	size_t n;
 	struct source_file *given; /* the file of the update returned last */
-	uint64_t until_ns;	/* ignore packets with later time stamps */
-	bool any;		/* there was a packet; first_ns is set */
-	uint64_t first_ns, last_ns;	/* first and last time stamp */
+	uint64_t until_ns;	/* ignore packets with later timestamps */
+	bool any;		/* at least one packet was read, so first_ns is
+				 * set */
+	uint64_t first_ns, last_ns;	/* first and last timestamp */
 	uint64_t late;		/* number of updates that are out of order */
-	int rc;			/* 1: a capture was damaged */
+	int rc;			/* exit status; 1: a capture was damaged */
 };
 
 /* Open the captures of f and read the first update of each. */
 void source_open(struct source *s, const struct source_options *options,
     const struct source_files *f, uint64_t until_ns);
 
-/* Ignore packets with time stamps later than until_ns. */
+/* Ignore packets with timestamps later than until_ns. */
 void source_set_end(struct source *s, uint64_t until_ns);
 
 /* Receive an update; `arg` is the argument of source_read(). */
@@ -86,7 +89,7 @@ void source_free(struct source *s);
 
 /*
  * These return the number of packets, the number of packets ignored for any
- * reason, and the number of time stamps that go backwards.
+ * reason, and the number of timestamps that go backwards.
  */
 uint64_t source_packets(const struct source *s);
 uint64_t source_ignored(const struct source *s);

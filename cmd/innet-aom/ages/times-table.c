@@ -42,13 +42,17 @@ struct reading {
 	uint64_t unit_ns[COLUMNS_MAX];
 	bool has[KNOWN];
 	bool empty;		/* all cells of the line are empty */
-	bool failed;		/* why is set; the rest is skipped */
+	bool failed;		/* `why` is set, and the rest of the table is
+				 * skipped */
 	bool quiet;
 	char *why;
 	struct times_row row;
 };
 
-/* Set the error message with its place, unless an earlier error is set. */
+/*
+ * Set the error message, with the place of the error in the file, unless an
+ * earlier error is set.
+ */
 __attribute__((format(printf, 2, 3))) static void
 set_error(struct reading *r, const char *fmt, ...)
 {

@@ -3,9 +3,10 @@
  *
  * A format (innet-format(5)) defines where each field of an update comes from:
  * a constant, a part of a header, bytes at an offset of the message, or the
- * time stamp of the packet in the capture of sent packets.  The function
+ * timestamp of the packet in the capture of sent packets.  The function
  * format_update() reads a message.  It trusts no byte of the message and
- * reports errors with the verdicts of soundness.h.  Its result borrows nothing.
+ * reports errors with the verdicts of soundness.h.  The result does not point
+ * into the message.
  *
  * The name of a cluster or worker is the value of a field: a number, an address
  * or a flow.  Times are nanoseconds since the epoch.
@@ -53,7 +54,8 @@ static const char *const format_type_words[] = {
 
 enum {
 	FORMAT_AT_MAX = 65535,		/* largest offset of a field */
-	FORMAT_MESSAGE_MAX = 1 << 24,	/* limit of a stream's message, bytes */
+	FORMAT_MESSAGE_MAX = 1 << 24,	/* limit on the length of a message in a
+					 * stream, in bytes */
 	FORMAT_DELIMITER_MAX = 16, FORMAT_TABLE_MAX = 4096,
 	FORMAT_TEXT_BYTES = 128		/* buffer for a name as text */
 };
@@ -74,17 +76,20 @@ struct format_entry {
 struct format_field {
 	enum format_source from;
 	enum format_header header;
-	unsigned bytes;		/* length for FORMAT_AT: 1, 2, 4 or 8 */
+	unsigned bytes;		/* number of bytes of a field that FORMAT_AT
+				 * reads: 1, 2, 4 or 8 */
 	bool real, little;
 	uint32_t at;
-	uint64_t value;		/* value for FORMAT_VALUE; added to a length */
+	uint64_t value;		/* value of the field for FORMAT_VALUE; number
+				 * that is added to a length */
 	uint64_t unit_ns;	/* unit of a time */
 	uint64_t epoch_ns;	/* time for which the field is 0, in ns since
 				 * 1970 */
 	bool ntp;		/* times count from 1900, as in NTP */
 	struct format_entry *entry;	/* sorted by text; owned */
 	size_t entries;
-	bool prefixes;		/* use the numbers in format.clusters instead */
+	bool prefixes;		/* instead of `entry`, use the table in
+				 * format.clusters */
 };
 
 struct format {
@@ -92,7 +97,8 @@ struct format {
 	char filter[256];	/* expression of pcap-filter(7); "": all */
 	struct format_field field[FORMAT_ROLES];
 	char delimiter[FORMAT_DELIMITER_MAX + 1];	/* "": there is none */
-	bool matches;		/* match by bytes match_from to match_to */
+	bool matches;		/* match messages by their bytes from match_from
+				 * to match_to */
 	uint32_t match_from, match_to;
 	char prefixes[256];	/* file with the prefixes of clusters, or "" */
 	struct clusters clusters;	/* owned */
@@ -119,7 +125,10 @@ struct format_value {
 	double real;
 };
 
-/* One update.  Fields that the format does not have are 0, but merged is 1. */
+/*
+ * One update.  Fields that the format does not have are 0, except `merged`,
+ * which is 1.
+ */
 struct format_found {
 	struct format_name cluster, worker;
 	uint64_t sequence, merged, generated_ns;

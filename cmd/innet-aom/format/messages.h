@@ -34,11 +34,14 @@ struct messages {
 	uint32_t have, len;
 	uint64_t stamp_ns;
 	unsigned bad;			/* verdict if the rest is malformed */
-	/* Datagrams with several messages, and the number of these messages. */
+	/*
+	 * Number of datagrams with several messages, and number of these
+	 * messages.
+	 */
 	uint64_t several, several_messages;
 	/*
-	 * Datagrams that may contain more than one message.  The reader cannot
-	 * tell, because the format has no length field.
+	 * Number of datagrams that may contain more than one message.  The
+	 * reader cannot tell, because the format has no length field.
 	 */
 	uint64_t unsure;
 	/* A message of the current datagram was returned. */
@@ -53,9 +56,9 @@ static inline int messages_open(struct messages *m, const struct format *f,
     int link);
 
 /*
- * Receive a packet with the time stamp stamp_ns.  Return UPDATE_OK if the
- * packet may complete messages.  Otherwise return a verdict with the reason,
- * which is SOUNDNESS_REGULAR if the format does not select the packet.
+ * Receive a packet with the timestamp stamp_ns.  Return UPDATE_OK if messages
+ * may be complete after this packet.  Otherwise return the reason as a verdict:
+ * SOUNDNESS_REGULAR if the format does not select the packet.
  */
 static inline unsigned messages_packet(struct messages *m, int link,
     const struct pcapio_packet *p, uint64_t stamp_ns);
@@ -68,7 +71,10 @@ static inline unsigned messages_packet(struct messages *m, int link,
 static inline int messages_next(struct messages *m, struct format_packet *k,
     struct format_message *g, uint64_t *stamp_ns);
 
-/* At the end of a capture, return whether messages may follow lost bytes. */
+/*
+ * At the end of a capture, return whether there may be more messages, which
+ * follow lost bytes.
+ */
 static inline bool messages_end(struct messages *m);
 
 /* Free the memory that m owns. */
@@ -129,7 +135,10 @@ messages_segment(int link, const struct pcapio_packet *p,
 	if (h == NULL)
 		return SOUNDNESS_SNAPLEN;
 	head = (uint32_t)(h[12] >> 4) * 4;
-	/* the length of a super-frame does not fit into its header */
+	/*
+	 * the length of a frame of several datagrams does not fit into its
+	 * header
+	 */
 	if (ip.bytes <= ip.head || ip.bytes > p->len - f.ip_at)
 		ip.bytes = p->len - f.ip_at;
 	if (head < 20 || ip.bytes < ip.head + head)

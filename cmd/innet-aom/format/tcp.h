@@ -8,15 +8,15 @@
  *
  * The format defines where a message ends: by its length or by a delimiter.
  * After lost bytes, the reader can find the next message if all messages have
- * one fixed length or if there is a delimiter.  Otherwise it gives the stream
- * up.  If the capture starts in the middle of a stream, the reader assumes that
- * the stream starts with a message or, if there is a delimiter, after the first
- * delimiter.  The reader keeps the bytes of a message that the format reads,
- * and a hash of the match range.
+ * one fixed length or if there is a delimiter.  Otherwise it ignores the rest
+ * of the stream.  If the capture starts in the middle of a stream, the reader
+ * assumes that the stream starts with a message or, if there is a delimiter,
+ * after the first delimiter.  The reader keeps the bytes of a message that the
+ * format reads, and a hash of the match range.
  *
- * A message has the time stamp of the packet that completes it.  After lost
- * bytes, a message has the time stamp of its own packet, even if messages that
- * were returned earlier have later time stamps.  The bytes of a segment are
+ * A message has the timestamp of the packet that completes it.  After lost
+ * bytes, a message has the timestamp of its own packet, even if messages that
+ * were returned earlier have later timestamps.  The bytes of a segment are
  * borrowed until the next tcp_packet(); segments that wait are copied.
  */
 #ifndef INNET_AOM_FORMAT_TCP_H
@@ -36,11 +36,15 @@ enum {
 	TCP_WAIT_BYTES = 1 << 20
 };
 
-/* A run of a stream's bytes.  If the capture cut the run, have < len. */
+/*
+ * A run of consecutive bytes of a stream.  If the capture cut the run, have <
+ * len.
+ */
 struct tcp_run {
 	uint32_t seq, have, len;
 	uint64_t stamp_ns;
-	const uint8_t *p;	/* NULL: the capture lacks these bytes */
+	const uint8_t *p;	/* bytes of the run; NULL: the capture lacks
+				 * these bytes */
 	uint8_t *owned;		/* the copy that p points into, or NULL */
 };
 
@@ -48,7 +52,8 @@ struct tcp_stream {
 	struct format_packet headers;
 	uint32_t next;		/* next expected sequence number */
 	bool begun, broken;
-	bool seeks;		/* skip to the next delimiter */
+	bool seeks;		/* the bytes up to the next delimiter must be
+				 * skipped */
 	struct tcp_run *wait;	/* TCP_WAIT_SEGMENTS runs, sorted by seq;
 				 * owned */
 	unsigned waits;
@@ -59,7 +64,8 @@ struct tcp_stream {
 	uint64_t hash;
 	uint32_t head_have;	/* number of bytes in head before a gap */
 	uint32_t matched;	/* number of delimiter bytes just matched */
-	bool holed;		/* bytes are missing from the hash */
+	bool holed;		/* bytes are missing, so the hash is not
+				 * valid */
 	bool given;		/* the message is complete and was returned */
 	uint8_t *head;		/* format_head_bytes() bytes, owned */
 };
@@ -72,7 +78,7 @@ struct tcp {
 	size_t streams;
 	struct tcp_stream *now;		/* stream of the current run */
 	struct tcp_run run;		/* unread rest of the current run */
-	uint64_t stamp_ns;		/* time stamp of the latest packet */
+	uint64_t stamp_ns;		/* timestamp of the latest packet */
 	size_t ending;			/* number of streams that tcp_end()
 					 * finished */
 	uint32_t head;			/* maximum number of bytes of a message
@@ -101,8 +107,8 @@ static inline bool tcp_packet(struct tcp *t, const struct tcp_segment *g,
     uint64_t stamp_ns);
 
 /*
- * Get the next complete message, borrowed until the next call, and its time
- * stamp.  Return false if there is none.
+ * Get the next complete message, borrowed until the next call, and its
+ * timestamp.  Return false if there is none.
  */
 static inline bool tcp_message(struct tcp *t, struct format_packet *k,
     struct format_message *m, uint64_t *stamp_ns);
@@ -190,7 +196,10 @@ tcp_begin_message(struct tcp_stream *s)
 	s->holed = s->given = false;
 }
 
-/* Keep a copy of an early run.  Return false if there is no memory. */
+/*
+ * Keep a copy of a run that arrived before the bytes in front of it.  Return
+ * false if there is no memory.
+ */
 static inline bool
 tcp_keep(struct tcp_stream *s, const struct tcp_run *r)
 {
@@ -218,8 +227,8 @@ tcp_keep(struct tcp_stream *s, const struct tcp_run *r)
 }
 
 /*
- * Remove from r the bytes that were received before.  Return false if r has no
- * new bytes.
+ * Remove the bytes that were already received from the run r.  Return false if
+ * r has no new bytes.
  */
 static inline bool
 tcp_trim(const struct tcp_stream *s, struct tcp_run *r)
@@ -239,8 +248,9 @@ tcp_trim(const struct tcp_stream *s, struct tcp_run *r)
 
 /*
  * If the first waiting run is next in the stream, make it the current run.
- * Otherwise, if give_up is set, make the gap before the waiting run the current
- * run.  Return false if there is no new current run.
+ * Otherwise, if give_up is set, stop waiting for the missing bytes: make the
+ * gap before the waiting run the current run.  Return false if there is no new
+ * current run.
  */
 static inline bool
 tcp_waiting(struct tcp *t, struct tcp_stream *s, bool give_up)
@@ -342,7 +352,10 @@ tcp_eat(const struct tcp *t, struct tcp_stream *s, struct tcp_run *r,
 	r->have -= have;
 }
 
-/* Give up the stream, because the start of its next message is unknown. */
+/*
+ * Ignore the rest of the stream, because the start of its next message is
+ * unknown.
+ */
 static inline void
 tcp_give_up(struct tcp *t, struct tcp_stream *s)
 {

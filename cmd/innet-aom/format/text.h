@@ -142,7 +142,10 @@ format_entry_order(const void *a, const void *b)
 	return strcmp(x->text, y->text);
 }
 
-/* Read "table": { "10.0.0.1": 1 }, or the name of a file of prefixes. */
+/*
+ * Read a table, such as "table": { "10.0.0.1": 1 }, or the name of a file of
+ * prefixes.
+ */
 static inline bool
 format_read_table(struct json_reader *r, const cJSON *o, struct format *f,
     struct format_field *to)

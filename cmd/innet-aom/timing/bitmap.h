@@ -16,7 +16,8 @@
 #include <string.h>
 
 enum {
-	BITMAP_LOW_BITS = 64,			/* bits that need no page */
+	BITMAP_LOW_BITS = 64,			/* bits of small indices, which
+						 * need no page */
 	BITMAP_PAGE_BYTES = 512,
 	BITMAP_PAGE_BITS = 8 * BITMAP_PAGE_BYTES
 };
@@ -35,7 +36,10 @@ struct bitmap_budget {
 
 enum bitmap_result { BITMAP_NEW, BITMAP_REPEATED, BITMAP_NO_ROOM };
 
-/* Take bytes from the budget.  Return false if they do not fit. */
+/*
+ * Take bytes from the budget.  Return false if the budget does not have that
+ * many bytes left.
+ */
 static inline bool
 bitmap_reserve(struct bitmap_budget *b, size_t bytes)
 {

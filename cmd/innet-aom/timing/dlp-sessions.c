@@ -60,8 +60,9 @@ get_session(struct sessions *s, const union addr *at, uint32_t *number)
 }
 
 /*
- * Return the worker at this address.  If there is none and `wanted` is true,
- * create the worker.  Return NULL if there is none or if there are too many.
+ * Return the worker at this address.  If there is no such worker and `wanted`
+ * is true, create it.  Return NULL if there is no such worker, or if there are
+ * too many workers.
  */
 static struct session_worker *
 get_worker(struct sessions *s, uint32_t number, const union addr *at,
@@ -107,7 +108,7 @@ get_worker(struct sessions *s, uint32_t number, const union addr *at,
 
 /*
  * Return whether an answer assigns a place to a worker.  The echo of a request
- * assigns none; it contains no settings.
+ * contains no settings and does not assign a place.
  */
 static bool
 is_place(const struct dlp *d)
@@ -177,7 +178,7 @@ receive_aggregate(struct sessions *s, struct session *x,
 	struct job *j = &x->job;
 
 	if (dlp_is_poll(d) || !w->sent || w->step != d->step)
-		return;		/* probably the echo of a poll */
+		return;		/* this packet is probably the echo of a poll */
 	if (d->step == 0 && !w->zero && is_zero(d))
 		x->late = true;
 	if (!x->answered || d->step - x->step < UINT32_MAX / 2)

@@ -33,13 +33,16 @@ struct session_worker {
 	bool out;		/* the gradient was sent after the step was
 				 * answered */
 	bool zero;		/* the gradient is all zeros */
-	bool refused;		/* the aggregator was at another step */
-	unsigned file;		/* capture that showed the gradient first */
+	bool refused;		/* the aggregator was at another step when the
+				 * gradient was sent */
+	unsigned file;		/* index of the capture that showed the gradient
+				 * first */
 };
 
 struct sessions {
 	struct job_context context;
-	uint16_t port;		/* port of aggregators; 0: 1234 and 12344 */
+	uint16_t port;		/* UDP port of aggregators; 0: the ports 1234
+				 * and 12344 */
 	bool late;		/* all aggregators answer late */
 	struct session **session;	/* array and its elements are owned */
 	uint32_t n;

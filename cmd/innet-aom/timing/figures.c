@@ -39,7 +39,7 @@ figures_open(struct figures *s, const struct figures_column *column,
 	return NULL;
 }
 
-/* Print a cell in a form for programs, with all digits of numbers. */
+/* Print a cell in a form that programs can read, with all digits of numbers. */
 static void
 put_cell(const struct figures_cell *c, enum figures_unit unit, bool json)
 {
@@ -80,7 +80,7 @@ put_keys(const struct figures *s)
 	putchar('\n');
 }
 
-/* Write a cell in a form for people to `to`, and return the text. */
+/* Write a cell to `to` in a form that is easy to read, and return the text. */
 static const char *
 cell_text(char to[CELL_BYTES], const struct figures_cell *c,
     enum figures_unit unit, struct scale scale)
@@ -109,7 +109,7 @@ title_text(char to[CELL_BYTES], const struct figures_column *c,
 	return to;
 }
 
-/* Print a table row at once, in columns of fixed width. */
+/* Print a row of a table immediately, in columns of fixed width. */
 static void
 put_line(struct figures *s, const struct figures_cell *cell)
 {

@@ -1,11 +1,11 @@
 /*
  * figures.h - print rows of named figures as a table, as JSON or as CSV
  *
- * A row has a cell for each column.  JSON and CSV are printed at once.  A table
- * is kept until figures_close(), because its column widths and the best unit of
- * its times are known only then.  With at_once, a table that may be long is
- * printed row by row, with times in microseconds.  An unknown figure is printed
- * as "-", null or an empty cell.
+ * A row has a cell for each column.  JSON and CSV are printed immediately.  A
+ * table is kept until figures_close(), because its column widths and the best
+ * unit of its times are known only then.  With at_once, a table that may be
+ * long is printed row by row, with times in microseconds.  An unknown figure is
+ * printed as "-", null or an empty cell.
  */
 #ifndef INNET_AOM_FIGURES_H
 #define INNET_AOM_FIGURES_H
@@ -24,7 +24,8 @@ enum { FIGURES_TEXT_BYTES = 64 };
 
 struct figures_column {
 	const char *key;	/* name in JSON and CSV */
-	const char *title;	/* heading in a table; NULL: only --columns */
+	const char *title;	/* heading in a table; NULL: the column is shown
+				 * only with --columns */
 	enum figures_unit unit;
 	int figure;		/* for the caller's use */
 };
@@ -41,7 +42,8 @@ struct figures {
 	const struct figures_column *column;	/* the last column has no key */
 	int n;
 	enum figures_form form;
-	bool at_once;		/* also print a table row by row */
+	bool at_once;		/* print each row immediately, even in a
+				 * table */
 	bool chosen;		/* --columns chose the columns */
 	struct columns_choice shows;
 	struct figures_cell *row; /* rows that are kept, n cells each; owned */
@@ -62,7 +64,9 @@ void figures_add_row(struct figures *s, const struct figures_cell *cell);
 /* Print the rows that were kept, and free them. */
 void figures_close(struct figures *s);
 
-/* These return a cell with a count or a time, a real number, or a text. */
+/*
+ * These functions return a cell: a count or a time, a real number, or a text.
+ */
 static inline struct figures_cell
 figures_count(uint64_t v)
 {

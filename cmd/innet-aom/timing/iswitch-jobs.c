@@ -21,8 +21,8 @@ jobs_claim(const void *none, uint8_t tos, uint16_t sport, uint16_t dport)
 }
 
 /*
- * Return the end with this address.  Create the end if it is new.  Return NULL
- * if there are too many ends.
+ * Return the endpoint with this address.  Create the endpoint if it is new.
+ * Return NULL if there are too many endpoints.
  */
 static struct jobs_end *
 get_end(struct jobs *s, const union addr *at)
@@ -55,8 +55,8 @@ get_end(struct jobs *s, const union addr *at)
 }
 
 /*
- * Return both ends of a packet.  A new end can move the array, so the first end
- * is looked up again.
+ * Return both endpoints of a packet.  A new endpoint can move the array, so the
+ * first endpoint is looked up again.
  */
 static bool
 get_ends(struct jobs *s, const struct packet *p, struct jobs_end **from,
@@ -165,7 +165,7 @@ get_member(struct jobs *s, const struct jobs_end *sw, struct jobs_end *m,
 }
 
 /*
- * Record that a and b exchanged a segment.  An end with several peers is a
+ * Record that a and b exchanged a segment.  An endpoint with several peers is a
  * switch.
  */
 static void
@@ -319,7 +319,7 @@ set_mode(struct jobs *s, struct job *j, enum job_mode mode)
 	j->mode = mode;
 }
 
-/* Store the settings of the job that a Join contains. */
+/* Store those settings of the job that a Join contains. */
 static void
 receive_join(struct jobs *s, struct job *j, uint32_t m, const struct control *c)
 {

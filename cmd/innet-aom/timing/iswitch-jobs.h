@@ -2,7 +2,7 @@
  * iswitch-jobs.h - find the jobs of program iswitch in captures (innet-wire(5))
  *
  * Control messages (Join and its Ack, STATE, Probe, NACK) show which address is
- * a switch and which is a member.  Without control messages, an end with
+ * a switch and which is a member.  Without control messages, an endpoint with
  * innet's port or with several peers is a switch.  A result to a multicast
  * group counts for every member to which the switch has announced the group.
  * Segments whose direction is unknown are counted as unplaced.  The numbers of
@@ -27,8 +27,8 @@ enum jobs_role { JOBS_UNKNOWN, JOBS_SWITCH, JOBS_MEMBER };
 struct jobs_end {
 	union addr at;
 	enum jobs_role role;
-	uint32_t peer;		/* index + 1 of the only peer of this end so
-				 * far, or 0 */
+	uint32_t peer;		/* index + 1 of the only peer of this endpoint
+				 * so far, or 0 */
 	/*
 	 * `job` is 1 + the index of the job of a member or a group, or 0 if the
 	 * job is not known yet.  Only a member has the index `member`.
@@ -51,7 +51,7 @@ struct jobs {
 	uint64_t too_many;	/* number of packets beyond the limits */
 };
 
-/* Treat the end at `at` as a switch, whatever the captures show. */
+/* Treat the endpoint at `at` as a switch, whatever the captures show. */
 void jobs_add_switch(struct jobs *s, const union addr *at);
 
 /* Return whether a packet with this codepoint belongs to program iswitch. */

@@ -23,7 +23,7 @@ has_sent(const struct job *j, const struct job_part *p)
 	return job_segs(j) > 0 && p->up.segments.n == job_segs(j);
 }
 
-/* Add the phases of member m in an iteration that is over. */
+/* Add the durations of the phases of member m in an iteration that is over. */
 static void
 add_phases(struct job *j, struct job_member *m, const struct job_part *p,
     struct job_closed *c)
@@ -58,7 +58,7 @@ add_phases(struct job *j, struct job_member *m, const struct job_part *p,
 
 /* The times of an iteration, computed from its parts. */
 struct iteration_sums {
-	/* Times of the first segment sent and of the last result. */
+	/* Times of the first segment that was sent and of the last result. */
 	uint64_t first_ns, last_ns;
 	/*
 	 * Times at which the slowest and the second slowest member had sent

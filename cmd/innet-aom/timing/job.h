@@ -5,7 +5,7 @@
  * In each iteration, a member sends the segments of its vector and receives the
  * segments of the result.  A session of DLP is a job whose vectors have one
  * segment and whose iterations are its steps.  The segments of a capture and
- * their time stamps give the times that innet-iswitch(7) and innet-dlp(7)
+ * their timestamps determine the times that innet-iswitch(7) and innet-dlp(7)
  * define.  Times that the capture does not show are unknown.
  *
  * Times are ns since the epoch.  iterations.h handles the iterations of
@@ -33,27 +33,35 @@ enum {
 
 enum job_mode { JOB_MODE_UNKNOWN, JOB_SYNC, JOB_ASYNC };
 
-/* Counts of packets, and of the bytes of their frames. */
+/* Numbers of packets, and numbers of bytes in their frames. */
 enum job_count {
-	JOB_SEGMENTS,		/* segments of contributions, each once */
+	JOB_SEGMENTS,		/* number of segments of contributions, each
+				 * counted once */
 	JOB_RETRANSMITTED,	/* repetitions of contributions */
 	JOB_RESULTS, JOB_RESENT,	/* results, and their repetitions */
-	JOB_HELPS, JOB_ASKED,	/* Help from members; Help from the switch */
+	JOB_HELPS, JOB_ASKED,	/* number of Help messages from members; number
+				 * from the switch */
 	JOB_PROBES, JOB_NACKS, JOB_STATES, JOB_NOTICES,
 	JOB_HANDOVERS,		/* Fetch and Chunk */
 	JOB_POLLS, JOB_WRONG_STEP, JOB_RETRIES,	/* only in DLP */
-	JOB_LATE,		/* segments of a closed iteration */
-	JOB_COPIES,		/* segments seen before in another capture */
-	JOB_MISMATCHED,		/* segments beyond the end of the vector */
+	JOB_LATE,		/* number of segments of a closed iteration */
+	JOB_COPIES,		/* number of segments that were seen before in
+				 * another capture */
+	JOB_MISMATCHED,		/* number of segments beyond the end of the
+				 * vector */
 	JOB_BYTES_UP, JOB_BYTES_DOWN,
 	JOB_COUNTS
 };
 
 /* The segments that a member sent, or received, in an iteration. */
 struct job_side {
-	/* Times of the first and the last segment; copies do not count. */
+	/*
+	 * Times of the first and the last segment; copies of a segment do not
+	 * count.
+	 */
 	uint64_t first_ns, last_ns;
-	unsigned file;		/* capture with the first segment */
+	unsigned file;		/* index of the capture with the first
+				 * segment */
 	struct bitmap segments;
 };
 
@@ -72,7 +80,8 @@ struct job_member {
 	union addr at;
 	int64_t worker;		/* the member's number; -1: unknown */
 	struct job_part part[2];	/* index: iteration & 1 */
-	bool in_group;		/* gets results sent to the multicast group */
+	bool in_group;		/* the member gets results that are sent to the
+				 * multicast group */
 	bool has_done;
 	int64_t done;		/* newest iteration of which the member has the
 				 * result */
@@ -112,7 +121,8 @@ struct job_iteration {
 	int64_t iteration;
 	uint32_t list;		/* index + 1 of the first member with a part */
 	uint32_t vectors;
-	uint64_t repair_from_ns;	/* first sign of a loss; 0: none */
+	uint64_t repair_from_ns;	/* time of the first sign of a loss; 0:
+					 * none */
 	bool lost;		/* the loss is certain */
 	uint64_t n[JOB_COUNTS];
 };
@@ -122,7 +132,8 @@ struct job {
 	int32_t number;		/* job number; -1: unknown */
 	uint32_t place;		/* index among the jobs */
 	enum job_mode mode;
-	bool answers;		/* asynchronous server: one round per push */
+	bool answers;		/* the job has an asynchronous server, with one
+				 * round per push */
 	bool asks_rounds;	/* Probes ask for rounds; no Join was seen */
 	uint32_t expected;	/* number of vectors per iteration; 0:
 				 * unknown */
@@ -151,8 +162,8 @@ struct job {
 /* The state that all jobs share; report may be NULL. */
 struct job_context {
 	struct bitmap_budget budget;
-	uint64_t iterations_mask;	/* the bits of an iteration number that
-					 * a packet contains */
+	uint64_t iterations_mask;	/* mask of the bits of an iteration
+					 * number that a packet contains */
 	uint64_t no_room;	/* number of segments beyond the budget */
 	void (*report)(void *arg, const struct job *j,
 	    const struct job_closed *c);
@@ -218,7 +229,10 @@ job_has_sent(const struct job *j, uint32_t m, int64_t t)
 	return p->open && p->iteration == t && p->up.segments.n > 0;
 }
 
-/* Return the iteration with these low 24 bits that is nearest to the newest. */
+/*
+ * Of all iterations with these low 24 bits, return the one that is nearest to
+ * the newest iteration.
+ */
 int64_t job_unwrap(const struct job *j, uint32_t iteration);
 
 static inline uint32_t

@@ -24,7 +24,7 @@ make_addr(const struct frame_flow *f, const uint8_t ip[16], uint16_t port)
 	return a;
 }
 
-/* Set f->next to the next of several packets in one frame. */
+/* If a frame contains several packets, set f->next to the next one. */
 static void
 next_piece(struct packets_file *f)
 {
@@ -61,7 +61,7 @@ split_packet(const struct packets *s, struct packets_file *file,
 
 /*
  * Read the packet of a frame into file->next.  Return UPDATE_OK, or the reason
- * why there is none.
+ * why the frame has no packet.
  */
 static unsigned
 parse_packet(const struct packets *s, struct packets_file *file,
@@ -183,7 +183,10 @@ packets_open(struct packets *s, const char *const *path, size_t n)
 	begin_capture(s, first_ns);
 }
 
-/* Return the file whose next packet is the oldest, or NULL. */
+/*
+ * Return the file whose next packet is the oldest, or NULL if no packets are
+ * left.
+ */
 static struct packets_file *
 find_oldest(struct packets *s)
 {

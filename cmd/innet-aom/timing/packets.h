@@ -1,12 +1,12 @@
 /*
  * packets.h - read the packets of a program from captures in order of time
  *
- * Captures are merged by their time stamps.  A packet that the program does not
+ * Captures are merged by their timestamps.  A packet that the program does not
  * claim is regular.  A claimed packet that is malformed is ignored, and counted
  * by the reason.  If a snap length cut a payload, the captured part is
  * returned.  If a frame contains several packets, they are returned one by one.
- * If a capture is damaged, it ends at the damage with a warning.  Opening exits
- * after an error.
+ * If a capture is damaged, the functions print a warning and treat the damage
+ * as its end.  The process exits if a capture cannot be opened.
  */
 #ifndef INNET_AOM_PACKETS_H
 #define INNET_AOM_PACKETS_H
@@ -36,10 +36,10 @@ struct packet {
 
 struct packets_file {
 	struct pcapio_in in;
-	uint64_t first_ns, last_ns;	/* first and last time stamp */
-	uint64_t backwards;	/* number of time stamps that go backwards */
+	uint64_t first_ns, last_ns;	/* first and last timestamp */
+	uint64_t backwards;	/* number of timestamps that go backwards */
 	uint64_t regular;	/* number of packets of other programs */
-	struct hints hints;	/* hints about packets of other programs */
+	struct hints hints;	/* hints about the packets of other programs */
 	struct split pieces;	/* the rest of the frame, which may contain more
 				 * packets */
 	struct split_count split;
@@ -55,7 +55,8 @@ typedef bool packets_claim_fn(const void *arg, uint8_t tos, uint16_t sport,
 struct packets {
 	packets_claim_fn *claim;
 	const void *arg;
-	split_bytes_fn *bytes;	/* returns the length of a packet; NULL: none */
+	split_bytes_fn *bytes;	/* returns the length of a packet; NULL: a frame
+				 * contains only one packet */
 	struct packets_file file[PACKETS_FILES_MAX];
 	size_t n;
 	struct packets_file *given; /* the file of the packet returned last */
@@ -67,7 +68,7 @@ struct packets {
 	uint64_t last_ns;		/* time of the last packet returned */
 	uint64_t taken;
 	uint64_t ignored[SOUNDNESS_VERDICTS];
-	int rc;			/* 1: a capture was damaged */
+	int rc;			/* exit status; 1: a capture was damaged */
 };
 
 /* Open n captures.  The caller has set claim, arg, bytes and the times. */
@@ -76,7 +77,7 @@ void packets_open(struct packets *s, const char *const *path, size_t n);
 /* Return the next packet, borrowed until the next call, or NULL at the end. */
 const struct packet *packets_next(struct packets *s);
 
-/* Close the captures.  Warn about time stamps that went backwards. */
+/* Close the captures.  Warn about timestamps that went backwards. */
 void packets_close(struct packets *s);
 
 /*

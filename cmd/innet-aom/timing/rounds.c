@@ -109,7 +109,7 @@ get_push(struct job *j, struct job_context *context, struct job_member *m,
 }
 
 /*
- * Return the round to which a segment for a member belongs, or NULL if the
+ * Return the round to which a segment sent to a member belongs, or NULL if the
  * round is over.
  */
 static struct rounds_part *
@@ -218,7 +218,8 @@ end_round(struct job *j, struct job_context *context, struct job_member *m,
 	stats_sum_add(&j->phase[JOB_RECEIVE], ns);
 	if (r->has_over)
 		job_add_time(j, now_ns - r->over_ns);
-	if (!j->answers)	/* a server's rounds differ by member */
+	if (!j->answers)	/* with a server, each member has its own
+				 * rounds */
 		add_round(j, context, p, r->has_over, now_ns - r->over_ns);
 	r->has_over = true;
 	r->over_ns = now_ns;

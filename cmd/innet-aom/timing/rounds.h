@@ -42,7 +42,7 @@ struct rounds {
 	bool has_shown;
 	int64_t shown;		/* number of complete rounds when `push`
 				 * began */
-	bool has_base;		/* with a parameter server: base is set */
+	bool has_base;		/* used with a parameter server: base is set */
 	uint64_t base;		/* number of vectors that the server had applied
 				 * when it answered the member's last push */
 	struct rounds_part round[ROUNDS_KEPT];	/* by number % ROUNDS_KEPT */

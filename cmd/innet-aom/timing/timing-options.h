@@ -23,7 +23,8 @@ struct timing_options {
 	bool relative_from, relative_until;	/* to the first packet */
 	bool has_switch;
 	union addr at;		/* address of the switch */
-	uint16_t port;		/* UDP port of dlp; 0: both usual ports */
+	uint16_t port;		/* UDP port of program dlp; 0: both default
+				 * ports */
 };
 
 /*

@@ -13,7 +13,7 @@ enum figure {
 	F_STALENESS, F_STALEST, F_RESTARTS, F_WORKER, F_ADDRESS, F_AGGREGATION,
 	F_ITERATION, F_START, F_TIME, F_CONTRIBUTORS, F_VECTORS, F_MISSING,
 	F_MISSING_WORKERS, F_REPAIRED, F_REPAIR,
-	F_COUNT		/* the values of enum job_count follow */
+	F_COUNT		/* the values of enum job_count follow here */
 };
 
 #define N(what) (F_COUNT + (int)what)
@@ -203,8 +203,8 @@ real_cell(const struct stats_sum *s)
 }
 
 /*
- * Return the percentage of an iteration that is communication, computed from
- * mean times.
+ * Return the percentage of an iteration that is spent on communication,
+ * computed from mean times.
  */
 static struct figures_cell
 share_cell(const struct stats_sum *compute,
@@ -230,7 +230,10 @@ number_cell(int64_t n)
 	return figures_text(s, false);
 }
 
-/* Return the number of member m, or its address if the number is unknown. */
+/*
+ * Return the number of member m as text, or its address if the number is
+ * unknown.
+ */
 static struct figures_cell
 worker_cell(const struct job *j, int64_t m)
 {
