@@ -208,8 +208,8 @@ next_message(struct snapshot *s, enum stream_kind kind, struct stream_head *h,
 }
 
 /*
- * Return whether the file is for the learner's environment and algorithm.  If
- * not, print a message.
+ * Return whether the file was written for the learner's environment and
+ * algorithm.  If not, print a message.
  */
 static bool
 is_of_same_kind(struct snapshot *s, const struct learner *l, const char *path)

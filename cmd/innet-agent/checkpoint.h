@@ -35,7 +35,7 @@ struct checkpoint {
 				 * checkpoint */
 	uint64_t written;	/* number of updates before the checkpoint in
 				 * the file */
-	bool there;		/* this run has written the file */
+	bool there;		/* the file was written in this run */
 };
 
 /* Make the current state the newest checkpoint, in memory only. */

@@ -159,7 +159,10 @@ static const struct opt_tool tool = {
 	.opts = opts,
 };
 
-/* Parse optarg as a whole number from lo to hi; messages call it `what`. */
+/*
+ * Parse optarg as a whole number from lo to hi.  In messages, `what` is its
+ * name.
+ */
 static uint64_t
 parse_count(const char *what, uint64_t lo, uint64_t hi)
 {

@@ -34,7 +34,8 @@ struct remote {
 				 * publications */
 	uint64_t gradients;	/* learner: maximum number of gradients; 0: no
 				 * limit */
-	bool clear;		/* learner: first remove all keys */
+	bool clear;		/* learner: first remove all keys of an earlier
+				 * training run */
 	bool prefetch;		/* learner: draw the next batch while learning
 				 * from a batch */
 	uint64_t batches;	/* learner: number of batches drawn in one

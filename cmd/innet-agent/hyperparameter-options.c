@@ -13,7 +13,7 @@ static const char *const yesno[] = { "no", "yes", NULL };
 static const char *const draws[] = { "uniform", "per", NULL };
 
 /*
- * The table of hyperparameters.  Each row gives the algorithms that use the
+ * The table of hyperparameters.  Each row contains the algorithms that use the
  * hyperparameter, and the range or the words that its option accepts.
  */
 static const struct hyperparameter {

@@ -26,7 +26,8 @@ struct hyperparameters {
 	double clip;		/* ppo: limit on |probability ratio - 1| */
 	double norm;		/* largest L2 norm of a gradient; 0: no limit */
 	double rate;		/* learning rate */
-	double scale;		/* factor for rewards, only for learning */
+	double scale;		/* factor by which rewards are multiplied before
+				 * learning */
 	/* For algorithms with a replay buffer, dqn and ddpg: */
 	uint64_t buffer;	/* capacity in transitions */
 	uint64_t by_priority;	/* 1: draw by priority; 0: draw uniformly */
@@ -39,15 +40,16 @@ struct hyperparameters {
 	uint64_t nstep;		/* number of rewards in an n-step return */
 	uint64_t target;	/* number of gradients between copies to the
 				 * target net */
-	double tau;		/* share by which the target net follows at each
-				   gradient; 0: copy the weights */
+	double tau;		/* share by which the target network follows the
+				   * online network at each gradient; 0: copy
+				   * the weights instead */
 	double explore;		/* dqn: minimum chance of a random action; ddpg:
 				   noise, as a share of an action's range */
 	uint64_t explore_steps;	/* dqn: number of steps until the chance has
 				 * fallen to the minimum */
 	uint64_t twin;		/* dqn: 1: double Q (van Hasselt, 2016) */
-	uint64_t lagged;	/* ddpg: 1: train the actor with the critic from
-				   before the critic's latest gradient */
+	uint64_t lagged;	/* ddpg: 1: train the actor with the critic as
+				   * it was before the critic's own gradient */
 	uint64_t dueling;	/* dqn: 1: use a dueling net (Wang, 2016) */
 };
 

@@ -54,7 +54,8 @@ learner_close(struct learner *l)
 }
 
 /*
- * Wait until the next vector may be sent.  Return false if a signal came first.
+ * Wait until the next vector may be sent.  Return false if a signal arrived
+ * first.
  */
 static bool
 wait_for_interval(struct learner *l)
@@ -64,7 +65,10 @@ wait_for_interval(struct learner *l)
 
 	if (l->interval_ns == 0)
 		return true;
-	/* do not catch up if this vector is late; the first is always late */
+	/*
+	 * if this vector is late, do not send the later ones earlier to catch
+	 * up; the first vector is always late
+	 */
 	if (l->deadline_ns < now)
 		l->deadline_ns = now;
 	rc = wait_until(NULL, 0, l->deadline_ns, l->tally->stop);
@@ -74,7 +78,7 @@ wait_for_interval(struct learner *l)
 
 /*
  * Wait until the computation has taken compute_ns; return false if a signal
- * came first.
+ * arrived first.
  */
 static bool
 wait_for_compute(struct learner *l)

@@ -14,7 +14,10 @@
 
 #include "cmd/innet-agent/presets.h"
 
-/* Settings for `--replay per`, for the rows where no better ones were found. */
+/*
+ * Settings for `--replay per`, used in the rows for which no better settings
+ * were found.
+ */
 #define BY_PRIORITY .alpha = 0.4, .beta = 0.4, .anneal = 10000
 
 static const struct row {

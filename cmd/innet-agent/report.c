@@ -12,8 +12,9 @@
 #include "common/base/progress.h"
 
 /*
- * Return the share of this run's work that is done, if it began at `begun` and
- * will end at `end`.  Return 0 if there is no end.
+ * Return the share of the work of this run that is done, if `done` is the
+ * current count, `begun` the count at the start and `end` the count at the end.
+ * Return 0 if there is no end.
  */
 static double
 fraction_done(uint64_t done, uint64_t begun, uint64_t end)

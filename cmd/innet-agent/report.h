@@ -11,7 +11,8 @@
 
 struct report {
 	const struct tally *tally;
-	const struct child *child;	/* NULL if the agent trains alone */
+	const struct child *child;	/* the gradient stream; NULL if the
+					 * agent trains alone */
 	FILE *json;			/* NULL: write no report */
 	bool quiet;
 	/*

@@ -30,7 +30,8 @@ await_fd(const struct child *c, int fd, short events, uint64_t deadline_ns,
 {
 	struct pollfd p[2] = {
 		{ .fd = fd, .events = events },
-		{ .fd = c->out },	/* detects that the reader is gone */
+		{ .fd = c->out },	/* this detects that the reader no
+					 * longer exists */
 	};
 
 	switch (wait_until(p, 2, deadline_ns, c->stop)) {
@@ -174,8 +175,8 @@ apply_result(struct child *c, const struct stream_head *h, const float *v,
 }
 
 /*
- * Name the parts that another worker needs to continue from our state, as
- * specified in innet-stream(5).
+ * Name the parts that another worker needs to continue from the state of this
+ * agent, as specified in innet-stream(5).
  */
 static void
 state_parts(struct child *c, float *w, struct snapshot *s)
@@ -189,8 +190,8 @@ state_parts(struct child *c, float *w, struct snapshot *s)
 }
 
 /*
- * Encode our state, preceded by a line that names its kind.  Return the length
- * of that line.
+ * Encode the state of this agent, preceded by a line that names its kind.
+ * Return the length of that line.
  */
 static size_t
 encode_state(struct child *c, float *w, struct snapshot *s)
@@ -205,7 +206,7 @@ encode_state(struct child *c, float *w, struct snapshot *s)
 	return (size_t)n;
 }
 
-/* Send our state to another worker. */
+/* Send the state of this agent to another worker. */
 static enum optimizer_status
 send_state(struct child *c, float *w)
 {
@@ -221,8 +222,8 @@ send_state(struct child *c, float *w)
 }
 
 /*
- * Replace our state by another worker's state.  No result follows for the
- * gradient that we sent.
+ * Replace the state of this agent by that of another worker.  No result follows
+ * for the gradient that this agent sent.
  */
 static enum optimizer_status
 receive_state(struct child *c, const struct stream_head *h, const uint8_t *body,

@@ -25,9 +25,9 @@ struct child {
 	size_t params;		/* number of floats in the agent's vectors */
 	size_t elements;	/* number of floats in a vector on the stream,
 				 * including padding */
-	float *base;		/* weights before the current delta; a sum is
-				 * added to them, and a model replaces them;
-				 * borrowed; NULL: send gradients */
+	float *base;		/* weights before the current delta, borrowed; a
+				 * sum is added to these weights, and a model
+				 * replaces them; NULL: send gradients */
 	float *mean, *wide;	/* `params` and `elements` floats; owned */
 	struct stream_in stream;
 	uint64_t iteration;	/* iteration of the current weights */

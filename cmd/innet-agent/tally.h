@@ -23,7 +23,8 @@ struct tally {
 	struct tally_begun begun;	/* counts in the loaded checkpoint */
 	uint64_t steps, episodes, gradients;
 	uint64_t steps_end, episodes_end;	/* limits; 0: no limit */
-	double solved;		/* mean reward that ends training, if `solve` */
+	double solved;		/* mean reward at which training ends, if
+				 * `solve` is set */
 	bool solve;
 	double last[TALLY_LAST];
 	uint64_t begun_ns;	/* start of the run, CLOCK_MONOTONIC */

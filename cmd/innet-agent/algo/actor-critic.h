@@ -70,8 +70,8 @@ ac_init(const struct ac *ac, float *w, struct rng *rng)
 }
 
 /*
- * Return the actor's outputs for `batch` observations, in the form that
- * policy.h reads.
+ * Return the actor's outputs for `batch` observations, in the form that the
+ * functions of policy.h expect.
  */
 static inline const float *
 ac_act(struct ac *ac, const float *w, const float *obs, size_t batch)

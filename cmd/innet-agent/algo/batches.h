@@ -17,7 +17,7 @@ struct batch {
 	struct rows rows;
 	float *weight;		/* importance weights, at most 1 */
 	float *priority;	/* new priorities, set by the learner */
-	uint64_t *id;		/* identifiers given by the memory */
+	uint64_t *id;		/* identifiers that the memory has assigned */
 };
 
 /*

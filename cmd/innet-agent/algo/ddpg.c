@@ -20,12 +20,14 @@
 struct ddpg {
 	struct offp offp;
 	struct net actor, critic;
-	/* These have one row for each row of a batch: */
+	/* The following arrays have one row for each row of a batch: */
 	float *act;		/* dims floats: the actor's action, -1 to 1 */
 	float *in;		/* obs + dims floats: the critic's inputs */
 	/* Gradients with respect to q, to `in` and to `act`. */
 	float *by_q, *by_in, *by_act;
-	/* The critic's weights after its step, followed by work space. */
+	/*
+	 * The weights of the critic after its own step, followed by work space.
+	 */
 	float *ahead;
 };
 
@@ -105,8 +107,8 @@ choose_action(struct learner *l, const float *obs, union env_action *a)
 }
 
 /*
- * Return the critic's values of the n actions in d->act, taken in the states
- * `obs`.
+ * Return the critic's values for the n actions in d->act, if they are taken in
+ * the states `obs`.
  */
 static const float *
 critic_value(struct learner *l, const float *critic, const float *obs, size_t n)
@@ -123,7 +125,9 @@ critic_value(struct learner *l, const float *critic, const float *obs, size_t n)
 	return net_forward(&d->critic, critic, d->in, n);
 }
 
-/* Implement offp.misses.  After the call, d->critic holds the values of obs. */
+/*
+ * Implement offp.misses().  After the call, d->critic holds the values for obs.
+ */
 static void
 compute_misses(struct learner *l, const float *target, const struct rows *rows,
     size_t n)

@@ -44,9 +44,9 @@ action_values(const struct learner *l, const float *out, float *q)
 }
 
 /*
- * Compute a gradient back through action_values(): `pull` is the gradient with
- * respect to the value of action a.  Set by_out to the gradient with respect to
- * each output.
+ * Propagate a gradient back through action_values(): `pull` is the gradient
+ * with respect to the value of action a.  Set by_out to the gradient with
+ * respect to each output.
  */
 static void
 spread_pull(const struct learner *l, size_t a, float pull, float *by_out)
@@ -127,9 +127,9 @@ choose_action(struct learner *l, const float *obs, union env_action *a)
 }
 
 /*
- * Choose the best action in the state after each row.  With double Q-learning,
- * the values are computed with l->w.  Otherwise they are the outputs `after` of
- * the target net.
+ * For each row, choose the best action in the state after the row's action.
+ * With double Q-learning, the values are computed with l->w.  Otherwise they
+ * are the outputs `after` of the target net.
  */
 static void
 choose_next_actions(struct learner *l, const struct rows *rows, size_t n,
@@ -144,7 +144,9 @@ choose_next_actions(struct learner *l, const struct rows *rows, size_t n,
 		d->best[i] = best_action(l, after + i * out);
 }
 
-/* Implement offp.misses.  After the call, d->net holds the outputs for obs. */
+/*
+ * Implement offp.misses().  After the call, d->net holds the outputs for obs.
+ */
 static void
 compute_misses(struct learner *l, const float *target, const struct rows *rows,
     size_t n)

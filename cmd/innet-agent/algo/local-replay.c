@@ -59,7 +59,7 @@ choose_slots(struct local_replay *r, struct rng *rng, size_t n, double beta,
 	const bool drawn = priorities_draw(&r->per, rng, beta, true, n, r->slot,
 	    r->prob, weight);
 
-	assert(drawn);	/* a draw cannot fail: no priority is 0 */
+	assert(drawn);	/* a draw cannot fail, because no priority is 0 */
 	(void)drawn;
 }
 

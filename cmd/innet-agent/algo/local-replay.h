@@ -20,7 +20,10 @@ struct local_replay {
 	uint64_t added;
 	struct rows ring;
 	bool by_priority;
-	/* If by_priority is set: the priorities, and work space for a draw. */
+	/*
+	 * The priorities and work space for a draw, which are used if
+	 * by_priority is set.
+	 */
 	struct priorities per;
 	uint32_t *slot;
 	double *prob;

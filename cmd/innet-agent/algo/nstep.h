@@ -3,9 +3,9 @@
  *
  * A window holds the last n steps of an episode.  An experience has the
  * observation and action of one step, the sum of the discounted rewards from
- * that step on, and the observation after the last of these rewards.  The value
- * of that observation is multiplied by `go`.  No experience reaches beyond the
- * end of an episode.
+ * that step on, and the observation after the last of these rewards.  A learner
+ * multiplies the value of that observation by `go`.  No experience reaches
+ * beyond the end of an episode.
  */
 #ifndef INNET_AGENT_ALGO_NSTEP_H
 #define INNET_AGENT_ALGO_NSTEP_H
@@ -27,7 +27,7 @@ struct nstep {
 				 * in an observation */
 	double gamma;
 	size_t first, have;	/* index of the oldest step; number of steps */
-	/* These are rings of n steps: */
+	/* The following arrays are rings of n steps: */
 	float *obs;		/* `wide` floats in each step */
 	union env_action *action;
 	double *reward;

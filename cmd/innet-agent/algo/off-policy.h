@@ -6,12 +6,12 @@
  * `horizon` steps, if there are enough experiences, it draws a batch of them
  * for one gradient.  The value of the state after an experience is computed
  * with target weights.  These are either a copy of the learner's weights, taken
- * every `target` gradients, or weights that move towards the learner's by the
- * share tau at each gradient.  The target weights also follow the changes that
- * the gradient stream makes to the learner's weights.
+ * every `target` gradients, or weights that move towards the learner's weights
+ * by the share tau at each gradient.  The target weights also follow the
+ * changes that the gradient stream makes to the learner's weights.
  *
- * Experiences are kept in a memory.  This is the agent's own (local-replay.h),
- * unless the caller provides another memory.
+ * Experiences are kept in a memory.  The agent uses its own memory
+ * (local-replay.h), unless the caller provides another one.
  */
 #ifndef INNET_AGENT_ALGO_OFF_POLICY_H
 #define INNET_AGENT_ALGO_OFF_POLICY_H
@@ -36,7 +36,7 @@ struct memory {
 
 	/*
 	 * Draw hyper.batch experiences, which are borrowed until the next draw.
-	 * Return NULL if there are none and training is over.
+	 * Return NULL if there are too few experiences and training is over.
 	 */
 	struct batch *(*draw)(void *self);
 
@@ -46,7 +46,9 @@ struct memory {
 	void *self;
 };
 
-/* The state at the beginning of the learner's `self`. */
+/*
+ * The state that dqn and ddpg share, at the beginning of the learner's `self`.
+ */
 struct offp {
 	bool begun;		/* the environment and the window are open */
 	bool own;		/* `memory` is the agent's own buffer

@@ -19,10 +19,11 @@ struct pg {
 	size_t batch;			/* number of rows in a minibatch */
 	float *obs, *by_out, *by_value;	/* values for each row of a minibatch */
 	float by_log_std[ENV_DIMS_MAX];
-	size_t *order;			/* row numbers in shuffled order */
+	size_t *order;			/* numbers of the rows in shuffled
+					 * order */
 };
 
-/* These functions implement members of struct algo: */
+/* The following functions implement members of struct algo: */
 void pg_open(struct learner *l);
 void pg_close(struct learner *l);
 void pg_init(struct learner *l, float *w, struct rng *rng);

@@ -3,7 +3,8 @@
  *
  * The learner makes several passes over a rollout in shuffled minibatches and
  * computes a gradient for each minibatch.  Once the probability of an action
- * has moved far enough, the action no longer contributes to the gradient.
+ * has moved beyond the clipping range, the action no longer contributes to the
+ * gradient.
  */
 #include "config.h"
 

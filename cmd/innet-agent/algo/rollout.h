@@ -2,7 +2,7 @@
  * rollout.h - play several environments in parallel and keep all steps
  *
  * Row t * envs + e is step t of environment e.  A full rollout has `horizon`
- * steps of each environment.  It has the advantage of each action and the
+ * steps of each environment.  It contains the advantage of each action and the
  * return after the action, computed by generalised advantage estimation
  * (Schulman et al., 2016).  If the time limit ended an episode, the reward of
  * its last step includes gamma times the value of the last observation.
@@ -24,7 +24,7 @@ struct roll {
 	struct env *env;
 	double *sum;		/* sum of each current episode's rewards */
 	float *now;		/* envs x obs: current observations */
-	/* These have one element for each row: */
+	/* The following arrays have one element for each row: */
 	float *obs;		/* rows x kind->obs */
 	union env_action *action;
 	float *logp;		/* log p of the action at the time when it was

@@ -78,9 +78,9 @@ keep_experience(void *self, const struct experience *e)
 }
 
 /*
- * Return the probability of a random action as in Ape-X, from 0.4 for the first
- * actor to 0.4^8 for the last.  If actions are continuous, return the noise
- * instead.
+ * Return the probability of a random action, which is chosen as in Ape-X: from
+ * 0.4 for the first actor to 0.4^8 for the last.  If actions are continuous,
+ * return the size of the noise instead.
  */
 static double
 exploration_of(const struct conf *cf)
@@ -193,7 +193,7 @@ pull_now(struct actor *a)
 	return good;
 }
 
-/* Wait for the parameters of a learner that is running. */
+/* Wait until a running learner has published its parameters. */
 static bool
 await_learner(struct actor *a)
 {
@@ -261,7 +261,8 @@ encode_batch(struct actor *a)
 }
 
 /*
- * Return whether the push includes rewards, which go to the first server only.
+ * Return whether the push includes rewards, which are sent only to the first
+ * server.
  */
 static bool
 has_rewards(const struct actor *a)
@@ -270,7 +271,8 @@ has_rewards(const struct actor *a)
 }
 
 /*
- * Append PER.ADD with all experiences; large observations are sent as frames.
+ * Append a PER.ADD request with all experiences.  Large observations are sent
+ * as frames.
  */
 static void
 append_add(struct actor *a, struct respcall *c)
@@ -338,7 +340,9 @@ says_wait(const char *text)
 	return false;
 }
 
-/* Push once.  Set a->limited if the memory does not accept the push now. */
+/*
+ * Try a push once.  Set a->limited if the memory does not accept the push now.
+ */
 static bool
 push_batch(struct link *k, void *arg)
 {

@@ -28,7 +28,7 @@ enum { LOOK_NS = 50000000, ACTORS_MAX = 4096, LINE_BYTES = 128 };
 struct apex_learner {
 	const struct conf *cf;
 	struct link link;	/* connection to the first server */
-	struct names names;	/* names of the keys on that server */
+	struct names names;	/* names of the keys on the first server */
 	struct sampler sampler;
 	struct learner l;
 	struct optimizer optimizer;
@@ -54,7 +54,8 @@ struct value {
 	const char *key;
 	const void *bytes;
 	size_t len;
-	bool taken;	/* false: the memory is full; see a->waiting */
+	bool taken;	/* the value was set; false: the memory is full (see
+			 * a->waiting) */
 };
 
 static bool
@@ -185,7 +186,10 @@ adopt_params(struct link *k, void *arg)
 	return false;
 }
 
-/* Remove the key `end`, so that actors start with our parameters. */
+/*
+ * Remove the key `end`, so that actors start with the parameters of this
+ * learner.
+ */
 static bool
 remove_end(struct link *k, void *arg)
 {
@@ -198,9 +202,9 @@ remove_end(struct link *k, void *arg)
 }
 
 /*
- * Process an actor's line, which has the number of the actor's steps so far and
- * the reward of an episode.  The reward counts only if the line comes from the
- * actor that explores least.
+ * Process a line from an actor, which contains the number of its steps so far
+ * and the reward of an episode.  The reward is counted only if the line is from
+ * the actor that explores least.
  */
 static void
 count_reward(struct apex_learner *a, const char *line)
@@ -260,8 +264,8 @@ is_finished(const struct apex_learner *a)
 /*
  * After a gradient, take a checkpoint, publish the parameters and read the
  * rewards, if these are due.  Return false if the connection failed.  While the
- * server has no room for parameters, learning continues; if experiences are a
- * list, learning makes room.
+ * server has no room for parameters, learning continues.  If the experiences
+ * are in a list, learning removes items and so makes room.
  */
 static bool
 after_gradient(struct apex_learner *a)
@@ -396,7 +400,7 @@ prepare_servers(struct apex_learner *a)
 {
 	const struct conf *cf = a->cf;
 
-	/* change nothing until all tables have been checked */
+	/* do not change a table before all tables have been checked */
 	if (!cf->remote.clear && !cf->remote.redis &&
 	    !sampler_table_check(&a->sampler))
 		return a->sampler.lost;

@@ -12,7 +12,8 @@
 #include "common/base/vec.h"
 #include "common/wire/stream.h"
 
-enum { FRAME_LEAST = 256 };	/* smaller observations are not worth a frame */
+enum { FRAME_LEAST = 256 };	/* smallest observation that is stored as a
+				 * frame, in bytes */
 
 /* Return the number of floats in an encoded action. */
 static size_t
@@ -22,8 +23,8 @@ action_numbers(const struct env_kind *kind)
 }
 
 /*
- * The first function returns the number of bytes in an observation.  The second
- * function returns the number of bytes after both observations.
+ * observation_bytes() returns the number of bytes in an observation, and
+ * tail_bytes() returns the number of bytes after both observations.
  */
 static size_t
 observation_bytes(const struct env_kind *kind)

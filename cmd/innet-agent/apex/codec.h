@@ -43,7 +43,8 @@ const char *codec_get(const struct env_kind *kind, const uint8_t *p,
  * expects them.
  */
 struct codec_film {
-	const uint8_t **list;	/* borrowed bytes; both arrays are owned */
+	const uint8_t **list;	/* the bytes of the frames are borrowed; both
+				 * arrays are owned */
 	uint8_t (*ref)[2][2];
 	size_t frames;
 };

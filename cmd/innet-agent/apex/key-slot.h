@@ -17,7 +17,8 @@
 enum { KEYSLOT_SLOTS = 16384, KEYSLOT_TAG = 16 };
 
 /*
- * Return the CRC-16 of XMODEM, with the polynomial 0x1021 and initial value 0.
+ * Return the CRC-16/XMODEM of the bytes, with the polynomial 0x1021 and the
+ * initial value 0.
  */
 static inline uint16_t
 keyslot_crc16(const char *p, size_t len)

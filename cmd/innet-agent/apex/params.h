@@ -1,6 +1,6 @@
 /*
- * params.h - the learner's parameters as a value on the server, in the form of
- * a policy
+ * params.h - the learner's parameters as a value on the server, in the format
+ * of a policy file
  */
 #ifndef INNET_AGENT_APEX_PARAMS_H
 #define INNET_AGENT_APEX_PARAMS_H
@@ -28,8 +28,8 @@ void params_set(struct params *p, const struct learner *l);
 
 /*
  * Read the body of a bulk of n bytes from c into the weights of l.  The bulk is
- * the value of the key `name`.  Set *other if the weights have changed.  On
- * failure, return false with the reason in c->why.
+ * the value of the key `name`.  Set *other to whether the weights have changed.
+ * On failure, return false with the reason in c->why.
  */
 bool params_take(struct params *p, struct respcall *c, const char *name,
     size_t n, struct learner *l, bool *other);

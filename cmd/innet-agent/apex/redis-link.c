@@ -74,7 +74,7 @@ is_clustered(struct link *k)
 
 /*
  * Handle the loss of a server.  In a cluster, connect to another node, which
- * knows the node that has replaced the server.
+ * knows which node has replaced the server.
  */
 static void
 find_successor(struct link *k)
@@ -112,7 +112,7 @@ link_refuse(struct link *k, const char *what, const struct respreply *r)
 static bool
 fail_reconnecting(struct respcall *c)
 {
-	/* the reason follows the server's name */
+	/* in the text, the reason follows the server's name */
 	const char *text_at = strstr(c->why, ": ");
 	char why[sizeof(c->why)];
 
@@ -164,7 +164,7 @@ follow_redirect(struct link *k, bool first)
 	const char *text_at = c->why;
 	size_t which;
 
-	do {	/* skip the server's name and the request */
+	do {	/* skip the server's name and the name of the request */
 		text_at = strstr(text_at, ": ");
 		text_at += text_at == NULL ? 0 : 2;
 		which = text_at == NULL ? 0 : match_redirect(text_at);

@@ -50,8 +50,8 @@ bool link_do(struct link *k, bool (*it)(struct link *k, void *arg),
 bool link_is_redirect(const char *text);
 
 /*
- * Fail because the reply to `what` is an error or has the wrong kind.  Return
- * false.
+ * Set the error message, because the reply to `what` is an error or has the
+ * wrong type.  Return false.
  */
 bool link_refuse(struct link *k, const char *what, const struct respreply *r);
 

@@ -46,9 +46,10 @@ enum {
 	RESPCALL_SMALL = 1024,	/* longest argument that is copied, in bytes */
 	RESPCALL_IOV = 256	/* maximum number of pieces in one sendmsg() */
 };
-#define RESPCALL_MOST ((uint64_t)1 << 30)	/* limit of a reply, bytes */
+#define RESPCALL_MOST ((uint64_t)1 << 30)	/* limit on the size of a reply,
+						 * in bytes */
 
-/* A run of bytes to send. */
+/* A sequence of bytes that will be sent. */
 struct respcall_piece {
 	const void *p;		/* borrowed; NULL: the bytes are in scratch */
 	size_t at;		/* offset in scratch */
@@ -56,10 +57,11 @@ struct respcall_piece {
 };
 
 struct respcall {
-	/* The caller sets these before respcall_open(): */
+	/* The caller sets the following members before respcall_open(): */
 	const char *name;	/* HOST:PORT, or a path that contains / */
 	uint64_t timeout_ns;
-	uint64_t most_bytes;	/* limit of a reply; 0: RESPCALL_MOST */
+	uint64_t most_bytes;	/* limit on the size of a reply, in bytes; 0:
+				 * RESPCALL_MOST */
 	/* If not NULL, all waits end when *stop is not 0. */
 	const volatile sig_atomic_t *stop;
 	bool asking;		/* send ASKING before each request, because a
@@ -67,8 +69,10 @@ struct respcall {
 				   client that was redirected */
 
 	int fd;			/* -1 if closed */
-	uint64_t deadline_ns;	/* end of the exchange; 0: none has begun */
-	bool moved;		/* part of the exchange has been transferred */
+	uint64_t deadline_ns;	/* time limit of the exchange; 0: no exchange
+				 * has begun */
+	bool moved;		/* a part of the exchange has already been
+				 * transferred */
 	struct respreply_in in;
 	uint8_t *buffer;	/* RESPCALL_BUFFER bytes, owned */
 	struct respcall_piece *piece;	/* owned */
@@ -125,7 +129,10 @@ static inline bool respcall_send(struct respcall *c, const char *what);
 static inline bool respcall_next(struct respcall *c, struct respreply *r,
     const char *what);
 
-/* Read the next element, which must have that kind; fail on an error reply. */
+/*
+ * Read the next element, which must be of the given kind.  Fail on an error
+ * reply.
+ */
 static inline bool respcall_want(struct respcall *c, enum respreply_kind kind,
     struct respreply *r, const char *what);
 

@@ -6,7 +6,7 @@
  * any size. respreply_next() returns the elements of replies one by one; an
  * array is returned as its number of elements, followed by the elements.  The
  * reader does not collect the body of a bulk.  After the element of a bulk, the
- * caller takes the bytes that have arrived with respreply_body(), or reads them
+ * caller gets the bytes that have arrived with respreply_body(), or reads them
  * directly into its own memory and reports this with respreply_past().  Bytes
  * that the caller does not take are skipped.
  *
@@ -38,7 +38,8 @@ enum respreply_kind {
 
 struct respreply {
 	enum respreply_kind kind;
-	int64_t n;		/* integer, or number of bytes or elements */
+	int64_t n;		/* value of an integer, number of bytes in a
+				 * bulk, or number of elements in an array */
 	const char *text;	/* text of a status or an error, ended by 0;
 				   valid until the reader is used again */
 };

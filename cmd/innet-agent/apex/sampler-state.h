@@ -31,8 +31,9 @@ enum sampler_mode {
 
 /* The state of one of the two batches. */
 enum sampler_state {
-	SAMPLER_EMPTY,		/* nothing has been drawn yet */
-	SAMPLER_READY,		/* drawn, but not used by the learner yet */
+	SAMPLER_EMPTY,		/* no batch has been drawn yet */
+	SAMPLER_READY,		/* the batch is drawn, but the learner has not
+				 * used it yet */
 	SAMPLER_TAKEN,		/* the learner learns from this batch */
 	SAMPLER_PRIORITIZED	/* the learner has used the batch and set the
 				 * new priorities */
@@ -40,7 +41,7 @@ enum sampler_state {
 
 enum sampler_result {
 	SAMPLER_DRAWN,	 /* the batch is full */
-	SAMPLER_NOT_YET, /* too few experiences; see sm->waiting */
+	SAMPLER_NOT_YET, /* there are too few experiences; see sm->waiting */
 	SAMPLER_LOST	 /* the connection sm->lost failed */
 };
 
@@ -70,7 +71,7 @@ struct round {
 };
 
 struct sampler {
-	/* The caller sets these before sampler_open(): */
+	/* The caller sets the following members before sampler_open(): */
 	const struct conf *cf;
 	const volatile sig_atomic_t *stop;	/* set by a signal handler */
 	size_t reserve;		/* number of bytes that the servers need for
@@ -86,7 +87,7 @@ struct sampler {
 	size_t bytes;		/* number of bytes in an encoded experience */
 	uint8_t *blob;		/* one experience and its priority; owned */
 	size_t rows;		/* number of experiences in one exchange */
-	struct batch batch[2];	/* each has room for one exchange */
+	struct batch batch[2];	/* two parts, each with room for one exchange */
 	size_t part;		/* index of the part that the learner uses */
 	struct batch dealt;	/* the part that the learner uses, borrowed from
 				 * batch[turn] */
@@ -94,7 +95,7 @@ struct sampler {
 	uint64_t limits;	/* number of replies that reported a rate
 				 * limit */
 	uint64_t bad;		/* number of experiences left out */
-	const char *why_bad;	/* reason why the last of these experiences was
+	const char *why_bad;	/* reason why the last invalid experience was
 				 * left out */
 	struct latency exchange;	/* duration of draws */
 	struct latency fetch;	/* duration of fetches from the list */
@@ -103,21 +104,25 @@ struct sampler {
 	/* These are for tables: */
 	uint64_t *ids;		/* `rows` identifiers in order of arrival */
 	float *values;		/* `rows` values; both arrays are owned */
-	double *chance;		/* probability of each row of round 0; owned */
+	double *chance;		/* probability of each row in round 0; owned */
 	struct round round[2];	/* rounds requested, the oldest first */
 	size_t rounds;
 	/* drawn[b][k]: number of rows of batch b that came from shard k */
 	size_t drawn[2][SHARDS_MAX];
-	uint64_t *priority_ids;	/* new priorities in wire order; owned */
+	uint64_t *priority_ids;	/* new priorities in the byte order of the
+				 * request; owned */
 	float *priority_values;
 	size_t priority_counts[SHARDS_MAX];	/* number for each shard */
 
-	/* These are for a list: */
+	/* The following members are used for a list: */
 	struct rows one;	/* the experience that was just received */
 	struct local_replay replay;
 	uint64_t fetched_ns;	/* time when the list was last read */
 
-	/* The learner and the thread share these under the lock: */
+	/*
+	 * The learner and the thread share the following members under the
+	 * lock:
+	 */
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;

@@ -11,9 +11,13 @@
 #include "common/base/vec.h"
 #include "common/wire/stream.h"
 
-enum { ITEM_BYTES = 256 }; /* the server's overhead for each experience */
+enum { ITEM_BYTES = 256 }; /* number of bytes of overhead that the server needs
+			    * for each experience */
 
-/* Append the bounds on draws per experience, which take five arguments. */
+/*
+ * Append the bounds on the number of draws per experience, which are five
+ * arguments.
+ */
 static void
 append_bounds(const struct sampler *sm, struct respcall *c)
 {
@@ -26,7 +30,7 @@ append_bounds(const struct sampler *sm, struct respcall *c)
 	respcall_count(c, 2 * sampler_part(sm, cf->hyper.warmup));
 }
 
-/* Set our bounds on a table that existed before. */
+/* Set the bounds of this learner on a table that existed before. */
 static bool
 send_bounds(struct sampler *sm, struct shard *s)
 {
@@ -341,8 +345,8 @@ read_bulk(struct respcall *c, void *to, size_t n, const char *what)
 }
 
 /*
- * Set the weight of s to sum * 2^shift.  Return false if that is not a valid
- * weight.
+ * Set the weight of shard s to sum * 2^shift.  Return false if this is not a
+ * valid weight.
  */
 static bool
 set_weight(struct shard *s, int64_t sum, int64_t shift)
@@ -446,7 +450,10 @@ keep_priorities(struct sampler *sm, const struct batch *b)
 	}
 }
 
-/* Append the priorities that belong to s.  Return false if there are none. */
+/*
+ * Append the priorities that belong to shard s.  Return false if there are
+ * none.
+ */
 static bool
 append_priorities(struct sampler *sm, struct shard *s)
 {
@@ -619,7 +626,10 @@ read_chances(struct sampler *sm, struct respcall *c, size_t at, size_t n)
 	return true;
 }
 
-/* Read the weight that the table had before the draw of this reply. */
+/*
+ * Read the weight that the table had before the draw to which this reply
+ * belongs.
+ */
 static bool
 read_weight(struct shard *s)
 {
@@ -669,7 +679,9 @@ struct share {
 	bool received;
 };
 
-/* Fail with a redirection of a cluster, which link_do() then follows. */
+/*
+ * Fail with the redirection that a cluster has sent. link_do() then follows it.
+ */
 static bool
 refuse_redirect(struct shard *s, const char *text)
 {
@@ -686,7 +698,7 @@ next_reply(struct shard *s, struct respreply *r)
 
 	s->sends_priorities[0] = s->sends_priorities[1];
 	s->requests--;
-	s->owes_priorities |= sent;	/* this is reset when the reply to
+	s->owes_priorities |= sent;	/* this is reset after the reply to
 					 * PER.UPDATE has been read */
 	/* if PER.UPDATE is redirected, so is the draw after it */
 	if (sent && (!respcall_next(c, r, "PER.UPDATE") ||

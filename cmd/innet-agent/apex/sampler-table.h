@@ -2,9 +2,10 @@
  * sampler-table.h - request batches from tables of innet-memory, which draw
  * them
  *
- * Each server draws a share of a batch that is proportional to the sum of its
- * priorities (shards.h).  A new table has the capacity that --buffer gives, or
- * the largest one for which the server's memory suffices.
+ * Each server draws a share of a batch.  The share is proportional to the sum
+ * of the priorities on the server (shards.h).  A new table has the capacity
+ * that --buffer gives, or the largest capacity for which the server's memory
+ * suffices.
  */
 #ifndef INNET_AGENT_APEX_SAMPLER_TABLE_H
 #define INNET_AGENT_APEX_SAMPLER_TABLE_H
@@ -12,9 +13,9 @@
 #include "cmd/innet-agent/apex/sampler-state.h"
 
 /*
- * Check that each existing table draws as the learner needs, and has the
- * capacity and alpha that the options specify.  On failure, set sm->lost and
- * return false.
+ * Check that each existing table draws in the way that the learner needs, and
+ * has the capacity and alpha that the options specify.  On failure, set
+ * sm->lost and return false.
  */
 bool sampler_table_check(struct sampler *sm);
 

@@ -155,7 +155,10 @@ fill_batch(struct sampler *sm, struct batch *b, bool prioritized)
 	return false;
 }
 
-/* Wait up to LOOK_NS for a change of state.  The caller holds the lock. */
+/*
+ * Wait up to LOOK_NS for a change of the shared state.  The caller holds the
+ * lock.
+ */
 static void
 wait_briefly(struct sampler *sm)
 {
@@ -261,7 +264,7 @@ return_priorities(void *self, struct batch *b)
 {
 	struct sampler *sm = self;
 
-	(void)b;	/* b's priorities are in sm->batch already */
+	(void)b;	/* the priorities of b are in sm->batch already */
 	sm->part = (sm->part + 1) % sm->cf->remote.batches;
 	if (sm->part > 0)
 		return;
@@ -371,7 +374,10 @@ sampler_stop(struct sampler *sm)
 
 	if (sm->mode != SAMPLER_THREADED)
 		return;
-	/* repeat, because the thread may miss a signal just before a wait */
+	/*
+	 * repeat the signal, because the thread may miss one that arrives just
+	 * before a wait
+	 */
 	do {
 		pthread_kill(sm->thread, SIGUSR1);
 		ts = timer_to_timespec(timer_wall_ns() + 10000000);

@@ -1,10 +1,11 @@
 /*
- * sampler.h - draw a learner's batches from a replay memory on other machines
+ * sampler.h - draw the batches of a learner from a replay memory on other
+ * machines
  *
  * The next batch is drawn while the learner learns from the current one.  One
  * exchange sends the priorities of the batch that was just used and draws
- * another.  So a draw uses all new priorities except those of the batch that is
- * in use.
+ * another.  So a draw uses all new priorities except those of the batch from
+ * which the learner is learning.
  *
  * If the memory is a table and its reply is small, the learner requests a
  * batch, learns from another one, and then reads the reply.  This needs no

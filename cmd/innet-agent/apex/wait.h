@@ -39,7 +39,8 @@ wait_until(struct pollfd *p, nfds_t n, uint64_t deadline_ns,
 
 		got = ppoll(p, n, &ts, &before);
 		if (got == -1 && errno != EINTR)
-			got = 1;	/* a read or write reports the error */
+			got = 1;	/* the next read or write reports the
+					 * error */
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return got == -1 ? WAIT_STOP : got == 0 ? WAIT_DUE : WAIT_READY;

@@ -41,11 +41,12 @@ struct breakout {
 	int x, y;		/* position of the ball; the top left field is
 				 * 0, 0 */
 	int last_x, last_y;	/* position of the ball one step ago */
-	unsigned way;		/* direction: an index into fly */
+	unsigned way;		/* direction of the ball, as an index into
+				 * `fly` */
 	int paddle;		/* column of the paddle */
-	uint32_t bricks[ROWS];	/* bit x is set: column x has a brick */
-	bool struck;		/* the ball broke a brick, and every step since
-				   then has met a brick */
+	uint32_t bricks[ROWS];	/* bit x is set if column x has a brick */
+	bool struck;		/* the ball broke a brick, and has touched a
+				   * brick in every step since then */
 };
 
 static void
@@ -187,7 +188,8 @@ const struct env_kind env_breakout = {
 	.whole = true,
 	.actions = ACTIONS,
 	.state_bytes = sizeof(struct breakout),
-	.solved = INFINITY,	/* there is no agreed value */
+	.solved = INFINITY,	/* there is no agreed reward at which the
+				 * environment is solved */
 	.begin = open_state,
 	.reset = reset_episode,
 	.step = take_step,

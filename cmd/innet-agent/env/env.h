@@ -38,13 +38,13 @@ struct env_kind {
 				 * limit */
 	double solved;		/* the environment is solved if the mean reward
 				 * of 100 episodes is at least this; INFINITY:
-				 * there is no agreed value */
+				 * no such reward is agreed on */
 
 	/*
-	 * Initialise *state, whose bytes are 0, with the given seed.  NULL: the
-	 * zeros are enough.  Kinds that have their own random generator or
-	 * allocate memory need this function.  It exits with status 1 if there
-	 * is no memory, and end() frees the memory.
+	 * Initialise *state, whose bytes are 0, with the given seed.  NULL if
+	 * zeros are a valid initial state.  Kinds that have their own random
+	 * generator or allocate memory need this function.  It exits with
+	 * status 1 if there is no memory, and end() frees the memory.
 	 */
 	void (*begin)(void *state, uint64_t seed);
 	void (*end)(void *state);

@@ -20,12 +20,13 @@
 struct lunarlander {
 	const struct lander_physics *physics;
 	void *world;		/* owned */
-	double shaping;		/* shaping reward of the last pose */
+	double shaping;		/* shaping reward for the last pose */
 };
 
 static const double
 	pad_y = LANDER_H / 4,
-	throw_n = 1000,		/* N, limit on the initial force per axis */
+	throw_n = 1000,		/* limit on the initial force along each axis,
+				 * in N */
 	main_power = 13, main_below = 4 / LANDER_SCALE, main_cost = 0.30,
 	side_power = 0.6, side_away = 12 / LANDER_SCALE, side_cost = 0.03,
 	side_back = 17 / LANDER_SCALE, side_up = 14 / LANDER_SCALE,

@@ -35,15 +35,17 @@ static const double
 struct contact {
 	struct planar_body *body;
 	struct planar_touch *touch;
-	bool peak;			/* a ground peak touches a side */
+	bool peak;			/* a peak of the ground touches a side
+					 * of the body */
 	unsigned part;			/* index of the corner or the side */
-	unsigned post;			/* left post of the segment, or peak */
+	unsigned post;			/* index of the left post of the
+					 * segment, or of the peak */
 	/*
 	 * Unit normal, pointing away from the ground; offset of the contact
 	 * from the centre of the body.
 	 */
 	struct xy normal, arm;
-	double gap;			/* m, distance minus the margin */
+	double gap;			/* distance minus the margin, in m */
 	double mass_normal, mass_across, friction;
 };
 
@@ -350,7 +352,7 @@ push_contact(struct contact *c)
 	return fabs(by) + fabs(t->across - old.across);
 }
 
-/* Update the arms of the hinge and the response of its ends. */
+/* Update the arms of the hinge and the response of its ends to impulses. */
 static void
 place_hinge(struct hinge *h)
 {
@@ -413,10 +415,10 @@ begin_pin(struct hinge *h, double dt)
 }
 
 /*
- * Hold the ends together and apply a twist in one operation.  The motor's
- * torque limits the twist towards the motor's speed, but no limit applies to
- * the twist that keeps the angle within the stops.  Return the sum of the
- * changes of the impulses.
+ * Hold the ends of the hinge together and apply a twist, in one operation.  The
+ * motor's torque limits the twist towards the motor's speed, but no limit
+ * applies to the twist that keeps the angle within the stops.  Return the sum
+ * of the changes of the impulses.
  */
 static double
 push_pin(struct hinge *h)

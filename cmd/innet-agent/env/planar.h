@@ -27,11 +27,13 @@ struct xy {
 
 /* A convex body.  Its corners and origin are relative to its centre of mass. */
 struct planar_body {
-	struct xy at;			/* position of the centre of mass, m */
+	struct xy at;			/* position of the centre of mass, in
+					 * m */
 	double angle;
 	struct xy v;			/* m/s */
 	double spin;			/* rad/s */
-	struct xy force;		/* N, applied in the next step only */
+	struct xy force;		/* force that is applied only in the
+					 * next step, in N */
 	double inv_mass, inv_inertia;	/* 1/kg, 1/(kg m^2) */
 	/* The origin of the frame in which the caller gave the corners. */
 	struct xy origin;
@@ -46,7 +48,8 @@ struct planar_body {
 	 * stop it.
 	 */
 	bool fragile;
-	bool touches;			/* touched the ground last step */
+	bool touches;			/* the body touched the ground in the
+					 * last step */
 	double still_s;			/* time since the body last moved
 					 * noticeably, in s */
 };
@@ -62,7 +65,8 @@ struct planar_pin {
 	double rest;			/* angle between a and b that counts as
 					 * 0 */
 	double low, high;		/* angles of the stops, rad */
-	double speed, torque;		/* motor: rad/s, maximum in N m */
+	double speed, torque;		/* motor: speed in rad/s; maximum torque
+					 * in N m */
 
 	/* Impulses of the last step, with which the next step starts. */
 	struct xy held;

@@ -43,7 +43,8 @@ enum {
 	NARROW = 4,		/* maximum number of columns of C for
 				 * narrow() */
 	TALL = 16 * HIGH,	/* pack B if C has more rows than this */
-	FAR = 128,		/* pack if the stride in floats is larger */
+	FAR = 128,		/* pack a matrix if its stride in floats is
+				 * larger than this */
 	BAND = 264,		/* number of rows of A that are packed at a
 				 * time, a multiple of HIGH */
 	BROAD = 64,	/* minimum number of columns of C for packing
@@ -65,8 +66,8 @@ struct job {
 /*
  * Compute a block of C with `rows` rows and vecs * LANES columns, whose first
  * element is in row y, column x.  If `part` is set, the last vector has only
- * the lanes of the mask `edge`.  Every call passes compile-time constants as
- * rows, vecs and part.
+ * the lanes of the mask `edge`.  In every call, rows, vecs and part are
+ * compile-time constants.
  */
 INLINE void
 block(size_t rows, size_t vecs, bool part, gemm_mask edge, const struct job *j,
@@ -232,7 +233,8 @@ pack(struct kern_mat b, size_t x, size_t n, size_t i, size_t k, float *to)
 {
 	const float *p = b.p + i * b.row + x * b.col;
 	const size_t k8 = k & ~(size_t)7;
-	size_t n8 = 0;		/* columns copied in the first k8 rows */
+	size_t n8 = 0;		/* number of columns that were copied in the
+				 * first k8 rows */
 
 	if (b.col == 1 && n == WIDE) {
 		n8 = WIDE;
@@ -394,7 +396,8 @@ gemm(size_t m, size_t n, size_t k, struct kern_mat a, struct kern_mat b,
 	const struct job j = { k, a, b.p, 0, b.row, from, ldf, c, ldc };
 	size_t x = 0;
 
-	if (n == 1 && ldc == 1 && m > 1) {	/* computing a row is faster */
+	if (n == 1 && ldc == 1 && m > 1) {	/* in this case, computing a row
+						 * is faster */
 		for (size_t y = 0; y < m && from != c; y++)
 			c[y] = from == NULL ? 0 : from[y * ldf];
 		gemm(1, m, k, (struct kern_mat){ b.p, 0, b.row },

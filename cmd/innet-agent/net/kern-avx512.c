@@ -3,7 +3,7 @@
  *
  * A block of a product uses 26 of the 32 registers, for 24 sums and 2 vectors
  * of B; the numbers of A come from memory.  The other loops are those of AVX2,
- * because they wait for memory or for divisions.
+ * because their speed is limited by memory or by divisions.
  */
 #include "config.h"
 

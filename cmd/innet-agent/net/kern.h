@@ -38,8 +38,8 @@ struct kern {
 	 * beginning with the element of `from`, or with 0 if `from` is NULL.
 	 * The elements of a row of c are contiguous, and the rows are ldc
 	 * floats apart.  The rows of `from` are ldf floats apart; if ldf is 0,
-	 * all rows of c begin with the same row.  `from` and c can be one
-	 * matrix, but a and b must not overlap c.  A matrix whose `row` and
+	 * all rows of c begin with the same row of `from`.  `from` and c can be
+	 * one matrix, but a and b must not overlap c.  A matrix whose `row` and
 	 * `col` are both 0 has the same number everywhere.
 	 */
 	void (*gemm)(size_t m, size_t n, size_t k, struct kern_mat a,
@@ -58,7 +58,7 @@ struct kern {
 	/*
 	 * Compute the derivatives.  Each x[i] is a result of relu() or tanh(),
 	 * and by[i] is the gradient with respect to that result.  Replace x[i]
-	 * by the gradient with respect to the argument.
+	 * by the gradient with respect to the argument of relu() or tanh().
 	 */
 	void (*relu_back)(float *x, const float *by, size_t n);
 	void (*tanh_back)(float *x, const float *by, size_t n);

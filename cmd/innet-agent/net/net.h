@@ -4,8 +4,9 @@
  * Each of the three layers has a matrix, with a row for each input and a column
  * for each output, and a vector of biases.  Gradients have the same layout.
  * The weights belong to the caller, so one vector can hold several nets.  The
- * work space belongs to struct net and holds one batch at a time: the outputs
- * of net_forward() are borrowed until its next call.
+ * work space belongs to struct net and holds one batch at a time.  Therefore
+ * the outputs of net_forward() are borrowed until the next call of this
+ * function.
  */
 #ifndef INNET_AGENT_NET_H
 #define INNET_AGENT_NET_H

@@ -83,7 +83,9 @@ move_clock(struct source_files *f, const char *path, size_t n, int64_t by)
 	return found;
 }
 
-/* Parse FILE=+3.2ms; call this when all files are known. */
+/*
+ * Parse an argument such as FILE=+3.2ms.  Call this when all files are known.
+ */
 static void
 parse_offset(struct ages_options *options, const char *arg)
 {
@@ -283,7 +285,9 @@ check_files(const struct ages_options *options)
 	files_done(&f);
 }
 
-/* Parse an option that sets how packets are read or ages are counted. */
+/*
+ * Parse an option that determines how packets are read or how ages are counted.
+ */
 static void
 parse_rule(struct ages_options *options, int ch)
 {

@@ -10,7 +10,8 @@ enum print_form { PRINT_TABLE, PRINT_JSON, PRINT_CSV };
 
 struct ages_options {
 	struct run_files run;
-	struct run_files other;		/* for --compare, if received.n > 0 */
+	struct run_files other;		/* the files of --compare, if received.n
+					 * > 0 */
 	struct age_rules rules;			/* `source` is not set */
 	enum print_form form;
 	const char *series, *table;
