@@ -41,15 +41,15 @@ struct hyperparameters {
 	uint64_t target;	/* number of gradients between copies to the
 				 * target net */
 	double tau;		/* share by which the target network follows the
-				   * online network at each gradient; 0: copy
-				   * the weights instead */
+				 * online network at each gradient; 0: copy
+				 * the weights instead */
 	double explore;		/* dqn: minimum chance of a random action; ddpg:
 				   noise, as a share of an action's range */
 	uint64_t explore_steps;	/* dqn: number of steps until the chance has
 				 * fallen to the minimum */
 	uint64_t twin;		/* dqn: 1: double Q (van Hasselt, 2016) */
 	uint64_t lagged;	/* ddpg: 1: train the actor with the critic as
-				   * it was before the critic's own gradient */
+				 * it was before the critic's own gradient */
 	uint64_t dueling;	/* dqn: 1: use a dueling net (Wang, 2016) */
 };
 

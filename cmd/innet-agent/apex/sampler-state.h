@@ -87,7 +87,8 @@ struct sampler {
 	size_t bytes;		/* number of bytes in an encoded experience */
 	uint8_t *blob;		/* one experience and its priority; owned */
 	size_t rows;		/* number of experiences in one exchange */
-	struct batch batch[2];	/* two parts, each with room for one exchange */
+	struct batch batch[2];	/* two batches, each with room for one
+				 * exchange */
 	size_t part;		/* index of the part that the learner uses */
 	struct batch dealt;	/* the part that the learner uses, borrowed from
 				 * batch[turn] */
@@ -109,8 +110,8 @@ struct sampler {
 	size_t rounds;
 	/* drawn[b][k]: number of rows of batch b that came from shard k */
 	size_t drawn[2][SHARDS_MAX];
-	uint64_t *priority_ids;	/* new priorities in the byte order of the
-				 * request; owned */
+	uint64_t *priority_ids;	/* new priorities in the order in which they are
+				 * sent; owned */
 	float *priority_values;
 	size_t priority_counts[SHARDS_MAX];	/* number for each shard */
 

@@ -46,7 +46,7 @@ struct breakout {
 	int paddle;		/* column of the paddle */
 	uint32_t bricks[ROWS];	/* bit x is set if column x has a brick */
 	bool struck;		/* the ball broke a brick, and has touched a
-				   * brick in every step since then */
+				 * brick in every step since then */
 };
 
 static void

@@ -48,7 +48,7 @@ enum {
 	BAND = 264,		/* number of rows of A that are packed at a
 				 * time, a multiple of HIGH */
 	BROAD = 64,	/* minimum number of columns of C for packing
-				 * A */
+			 * A */
 };
 
 /* The parameters that are common to all blocks of a product or of its part. */

@@ -21,7 +21,7 @@ struct flow {
 	struct update_count got, sent;
 	struct aom age;
 	struct aom *freshest;	/* age under the assumption that each ambiguous
-				   * delivery is its newest candidate; owned */
+				 * delivery is its newest candidate; owned */
 	uint64_t last_ns;	/* time of the last packet of the flow, sent or
 				 * received */
 	double reward;		/* sum of the rewards of received packets */
