@@ -66,7 +66,7 @@ static const struct opt_tool tool = {
 	"set-h N, fbcast SEG, help SEG, halt, resume or regroup C/W=C[/W];\n"
 	"SEG is ITERATION:INDEX, or 0x and 16 hexadecimal digits; C/W is a\n"
 	"cluster and a worker.  An option whose text begins with a verb, such\n"
-	"as 'join:', is for that verb only.",
+	"as 'join:', applies only to that verb.",
 	opts
 };
 
@@ -344,11 +344,11 @@ check_use(const struct ctl_options *options, const struct verb *v,
 
 		if ((used >> (o - opts) & 1) != 0 && only != NULL &&
 		    strcmp(only, v->name) != 0)
-			misuse("--%s is only for %s", o->name, only);
+			misuse("--%s applies only to %s", o->name, only);
 	}
 	if (options->verbose && v->action != CONTROL_STATS &&
 	    v->run != watch_run)
-		misuse("--verbose is only for stats and watch");
+		misuse("--verbose applies only to stats and watch");
 	if (options->has_job && (v->action == CONTROL_JOBS || v->action ==
 	    CONTROL_REGROUP))
 		misuse("--job cannot be used with %s", v->name);

@@ -536,7 +536,7 @@ explain_lines(const struct figure *fig)
 		return fig->spread == SPREAD_SD ? "line: mean of the runs; "
 		    "band: standard deviation" : "line: mean of the runs; "
 		    "band: lowest to highest";
-	return "bars: how sure each point is";
+	return "bars: uncertainty of each point";
 }
 
 /* Write the title, the frame and the margins for names. */

@@ -46,7 +46,7 @@ static const struct opt_tool tool = {
 	"Keep the weights of each cluster, apply the updates that arrive,\n"
 	"and answer each with the model; or serve sums (iswitch) or a DLP\n"
 	"session.  An option whose text begins with a program, such as\n"
-	"'olaf:', is for that program only.", table
+	"'olaf:', applies only to that program.", table
 };
 
 struct conf {

@@ -64,7 +64,7 @@ static const struct opt_tool tool = {
 	"Queue and merge model updates on their way to the parameter server,\n"
 	"or sum gradients for all workers; read captures, or serve live over\n"
 	"UDP.  An option whose text begins with a program or mode, such as\n"
-	"'olaf:' or 'in the path:', is for that program or mode only.",
+	"'olaf:' or 'in the path:', applies only to that program or mode.",
 	table
 };
 

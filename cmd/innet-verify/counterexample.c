@@ -92,7 +92,7 @@ receive_statuses(struct player *p, const struct planned_update *x)
 	}
 }
 
-/* Offer x to the queue, and record what happens to x. */
+/* Offer x to the queue, and record how the queue handles x. */
 static void
 offer_update(struct player *p, struct planned_update *x)
 {
@@ -141,7 +141,7 @@ static bool
 play_update(struct player *p, struct planned_update *x)
 {
 	if (!is_on_time(p, x)) {
-		p->r->why = "an update out of its time";
+		p->r->why = "an update arrives at a time that is not allowed";
 		return false;
 	}
 	while (port_deadline_ns(&p->port) <= x->at_ns)
@@ -159,7 +159,7 @@ play_update(struct player *p, struct planned_update *x)
 	p->r->of[x->c].held++;
 	if (txctl_probability(&p->control[x->c], x->at_ns) < 1 - ROUNDING)
 		return true;
-	p->r->why = "an update held back that must be sent";
+	p->r->why = "an update is held back that must be sent";
 	return false;
 }
 
@@ -226,7 +226,7 @@ counterexample_play(const struct spec *spec, uint64_t horizon_ns,
 	for (size_t c = 0; c < spec->n; c++)
 		p.control[c] = spec->cluster[c].control;
 	if (!has_one_offset(spec, s))
-		r->why = "updates of no one offset";
+		r->why = "no single offset explains the updates of a cluster";
 	for (size_t i = 0; r->why == NULL && i < s->n; i++) {
 		if (!play_update(&p, &s->row[i]))
 			break;

@@ -16,7 +16,7 @@
 
 enum fate { FATE_HELD, FATE_OPENED, FATE_MERGED, FATE_DROPPED };
 
-/* An update of the schedule, and what happened to it. */
+/* An update of the schedule, and how the queue handled it. */
 struct planned_update {
 	size_t c;		/* index of the update's cluster in the
 				 * specification */

@@ -313,8 +313,8 @@ can_be_held(const struct model *m, const struct model_update *x)
 }
 
 /*
- * Add variables and facts for what happens to x.  `last` is the previous update
- * of the same cluster, or NULL.
+ * Add variables and facts that describe how the queue handles x.  `last` is the
+ * previous update of the same cluster, or NULL.
  */
 static void
 add_fate(struct model *m, struct model_update *x,

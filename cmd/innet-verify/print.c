@@ -98,7 +98,7 @@ print_run(const struct spec *s, const struct objective *o,
 		    " %" PRIu64 " find no slot", r->of[worst].dropped,
 		    r->of[worst].sent, s->cluster[worst].id);
 	else if (o->kind == OBJECTIVE_PEAK)
-		fprintf(stderr, "cluster %" PRIu64 " comes to an age of %.6g "
+		fprintf(stderr, "cluster %" PRIu64 " reaches an age of %.6g "
 		    "ms", s->cluster[worst].id, to_ms(r->of[worst].max_age_ns));
 	else if (!print_without_average(s, r))
 		fprintf(stderr, "average peak ages are %.6g ms of cluster %"

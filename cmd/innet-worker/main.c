@@ -154,8 +154,8 @@ static const struct opt_tool tool = {
 	"       innet-worker --switch ADDR --synthetic VECTOR [OPTION...]",
 	"Run COMMAND with the gradient stream on its standard input and\n"
 	"output, and carry its gradients and models over the network.\n"
-	"An option whose text begins with a program, such as 'olaf:', is for\n"
-	"that program only.", opts
+	"An option whose text begins with a program, such as 'olaf:', applies\n"
+	"only to that program.", opts
 };
 
 struct conf {

@@ -111,7 +111,7 @@ refuses() {
 	[ "$(innet-ctl $at stats -v | xargs)" = "counter total a 0 b 2 c 0 gauge value d 0" ]
 	[ "$(innet-ctl $at watch -v -c 1 | grep -c '^[ac] ')" -eq 2 ]
 	run -2 innet-ctl $at jobs -v
-	[[ $output == *"--verbose is only for stats and watch"* ]]
+	[[ $output == *"--verbose applies only to stats and watch"* ]]
 }
 
 @test "innet-ctl repeats a request with the same xid if the answer is lost" {
@@ -346,12 +346,12 @@ refuses() {
 	:9 fbcast :|invalid segment ':': not a number
 	:9 join|join needs --vector
 	:9 join --vector 9 --type queen|invalid type 'queen': not one of worker
-	:9 halt --worker 1|--worker is only for join
+	:9 halt --worker 1|--worker applies only to join
 	:9 jobs --job 3|--job cannot be used with jobs
 	:9 regroup 1|invalid worker '1': not CLUSTER/WORKER=CLUSTER
 	:9 regroup 1/2=65536|invalid worker '1/2=65536': too large
-	:9 members --prometheus|--prometheus is only for stats
-	:9 stats -c 1|--count is only for watch
+	:9 members --prometheus|--prometheus applies only to stats
+	:9 stats -c 1|--count applies only to watch
 	:9 stats --json --prometheus|give --json or --prometheus, not both
 	:9 halt --job 65536|invalid job '65536'
 	:9 halt --give-up 0|invalid time '0'

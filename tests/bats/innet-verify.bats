@@ -163,7 +163,7 @@ broken() {
 	  { "id": 2, "period": "100ms", "offset": "1ms" } ] }
 	END
 	run -3 innet-verify --objective 'peak<=2s' s.json
-	[[ $output == *"cluster 2 comes to an age of "* ]]
+	[[ $output == *"cluster 2 reaches an age of "* ]]
 }
 
 @test "fairness fails if a cluster has no average to compare" {

@@ -150,17 +150,17 @@ enum { WRITE = COMMAND_WRITE, MORE = COMMAND_WRITE | COMMAND_DENY_OOM };
 
 static const struct command commands[] = {
 	{ "blmove", 6, MORE, run_blmove, "list",
-	    "Moves an element from a list to another, once there is one.",
+	    "Moves an element to another list, or waits for an element.",
 	    "source destination LEFT|RIGHT LEFT|RIGHT timeout", 1, 2, 1,
 	    NULL },
 	{ "blpop", -3, WRITE, run_blpop, "list",
-	    "Returns and removes a first element, once there is one.",
+	    "Removes and returns the first element, or waits for one.",
 	    "key... timeout", 1, -2, 1, NULL },
 	{ "brpop", -3, WRITE, run_brpop, "list",
-	    "Returns and removes a last element, once there is one.",
+	    "Removes and returns the last element, or waits for one.",
 	    "key... timeout", 1, -2, 1, NULL },
 	{ "brpoplpush", 4, MORE, move_or_wait, "list",
-	    "Moves a last element to another list, once there is one.",
+	    "Moves the last element to another list, or waits for one.",
 	    "source destination timeout", 1, 2, 1, NULL },
 	{ 0 }
 };

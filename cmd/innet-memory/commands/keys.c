@@ -319,7 +319,7 @@ static const struct command commands[] = {
 	    "Renames a key if the new name does not exist.",
 	    "key newkey", 1, 2, 1, NULL },
 	{ "scan", -2, COMMAND_READ, run_scan, "generic",
-	    "Goes through the names of keys, some at a time.",
+	    "Iterates over the names of keys.",
 	    .usage = "cursor [MATCH pattern] [COUNT count] [TYPE type]",
 	    .subs = NULL },
 	{ "touch", -2, READ, run_exists, "generic",

@@ -21,7 +21,7 @@ reader_open(struct reader *r, reader_source *source, void *arg, uint64_t left,
 		.account = account, .version = SAVE_VERSION,
 		.buf = malloc(BUFFER_BYTES) };
 	if (r->buf == NULL)
-		reader_refuse(r, "no memory to read with");
+		reader_refuse(r, "no memory for reading");
 }
 
 bool

@@ -72,8 +72,8 @@ static inline int
 sample_ratio_explain(const struct sample_ratio *l, bool insert,
     uint64_t inserted, uint64_t sampled, uint64_t n, char *buf, size_t size)
 {
-	return snprintf(buf, size, "LIMIT samples per insert at %.2f, at %s "
-	    "%.2f wanted: %ju inserted, %ju sampled, %ju more asked for",
+	return snprintf(buf, size, "LIMIT %.2f samples per insert, but at %s "
+	    "%.2f are required: %ju inserted, %ju sampled, %ju more requested",
 	    inserted == 0 ? 0 : (double)sampled / (double)inserted,
 	    insert ? "least" : "most", insert ? l->lo : l->hi,
 	    (uintmax_t)inserted, (uintmax_t)sampled, (uintmax_t)n);

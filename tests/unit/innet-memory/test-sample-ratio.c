@@ -90,12 +90,12 @@ main(void)
 
 	l = (struct sample_ratio){ .lo = 1, .hi = 4, .slack = 100 };
 	sample_ratio_explain(&l, true, 1000, 250, 64, why, sizeof(why));
-	ok(strcmp(why, "LIMIT samples per insert at 0.25, at least 1.00 wanted:"
-	    " 1000 inserted, 250 sampled, 64 more asked for") == 0,
+	ok(strcmp(why, "LIMIT 0.25 samples per insert, but at least 1.00 are "
+	    "required: 1000 inserted, 250 sampled, 64 more requested") == 0,
 	    "why no insert: %s", why);
 	sample_ratio_explain(&l, false, 0, 0, 1, why, sizeof(why));
-	ok(strcmp(why, "LIMIT samples per insert at 0.00, at most 4.00 wanted:"
-	    " 0 inserted, 0 sampled, 1 more asked for") == 0,
+	ok(strcmp(why, "LIMIT 0.00 samples per insert, but at most 4.00 are "
+	    "required: 0 inserted, 0 sampled, 1 more requested") == 0,
 	    "why no sample: %s", why);
 
 	ok(sample_ratio_check(&l) == NULL && sample_ratio_check(&none) == NULL,

@@ -42,19 +42,22 @@ test_admissions(void)
 	test_admission(row, 4, NULL,
 	    "what the offsets, jitters and control allow");
 	row[3].sent = false;	/* 202 - 15 is past 1.5 thresholds */
-	test_admission(row, 4, "an update held back that must be sent",
+	test_admission(row, 4, "an update is held back that must be sent",
 	    "held back too long");
 	row[3].sent = true;
 	row[0].sent = false;
-	test_admission(row, 4, "an update held back that must be sent",
+	test_admission(row, 4, "an update is held back that must be sent",
 	    "held back without a status");
 	row[0].sent = true;
 	row[2].at_ns = 104;
-	test_admission(row, 4, "updates of no one offset",
+	test_admission(row, 4,
+	    "no single offset explains the updates of a cluster",
 	    "later than the jitter");
 	row[2].at_ns = 103;
 	row[1].at_ns = 51;
-	test_admission(row, 4, "updates of no one offset", "beyond the offset");
+	test_admission(row, 4,
+	    "no single offset explains the updates of a cluster",
+	    "beyond the offset");
 }
 
 /*
