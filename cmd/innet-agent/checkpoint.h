@@ -21,10 +21,12 @@
 #include "cmd/innet-agent/snapshot.h"
 
 struct checkpoint {
-	const char *path;	/* borrowed; NULL: write no checkpoint */
+	const char *path;	/* path of the file, borrowed; NULL: write no
+				 * checkpoint */
 	uint64_t every;		/* number of updates between two writes of the
 				 * file */
-	struct learner *l;	/* borrowed, like optimizer and iteration */
+	struct learner *l;	/* the learner, optimizer and iteration are
+				 * borrowed */
 	struct optimizer *optimizer;
 	uint64_t *iteration;	/* iteration of the stream; NULL: no stream */
 	/* If not NULL, more(arg, s) names further parts of the state. */

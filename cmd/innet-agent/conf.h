@@ -19,7 +19,8 @@ struct remote {
 	enum role role;
 	const char *at[SHARDS_MAX];	/* each server's HOST:PORT or path */
 	size_t servers;		/* number of addresses; 0: none were given */
-	bool redis;		/* plain Redis: experiences are in a list */
+	bool redis;		/* the server is a plain Redis, so experiences
+				 * are in a list */
 	const char *password_file;
 	char *password;		/* the server's password, owned; NULL: none */
 	uint64_t index, actors;	/* actor: index of this actor, counted from 0;

@@ -27,7 +27,8 @@ struct tally {
 				 * `solve` is set */
 	bool solve;
 	double last[TALLY_LAST];
-	uint64_t begun_ns;	/* start of the run, CLOCK_MONOTONIC */
+	uint64_t begun_ns;	/* start of the run, a time of
+				 * CLOCK_MONOTONIC */
 	uint64_t play_ns;	/* time spent playing */
 	uint64_t lesson_ns;	/* time spent learning; includes sink_ns and
 				   replay_ns */
@@ -38,7 +39,8 @@ struct tally {
 	FILE *log;		/* owned; NULL: no log */
 	const char *log_path;
 	bool log_bad;		/* a row could not be written */
-	const volatile sig_atomic_t *stop;	/* set when a signal arrives */
+	const volatile sig_atomic_t *stop;	/* flag that is set when a
+						 * signal arrives */
 };
 
 /* Return the time of CLOCK_MONOTONIC in ns. */

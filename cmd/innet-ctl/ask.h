@@ -27,7 +27,8 @@ enum { ASK_TRIES = 5 };
 
 struct ask_options {
 	union addr to, from;
-	bool bound;			/* use `from` as the source address */
+	bool bound;			/* `from` is used as the source
+					 * address */
 	uint16_t job;
 	uint64_t give_up_ns;		/* time limit for all ASK_TRIES tries
 					 * together */

@@ -13,13 +13,15 @@ struct ctl_options {
 	int64_t expelled;		/* for leave: number of the worker to
 					 * remove; -1: the sender itself
 					 * leaves */
-	bool disbands;			/* for reset: remove all members too */
+	bool disbands;			/* for reset: all members are removed,
+					 * too */
 	struct control_regroup regroup;	/* for regroup: number of the worker and
 					 * its new cluster */
 	uint16_t regrouped;	/* for regroup: current cluster of the worker */
 	bool has_job;			/* --job was given */
 	bool json, prometheus;
-	bool verbose;			/* also print counters that are zero */
+	bool verbose;			/* counters that are zero are printed,
+					 * too */
 	uint64_t count; /* for watch: number of blocks; 0: no limit */
 	uint64_t interval_ns;
 };

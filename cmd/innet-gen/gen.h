@@ -36,7 +36,8 @@ struct conf {
 	uint64_t interval_ns;
 	uint64_t rate;	/* rate of all workers together in bits/s, or 0 */
 	uint64_t port_rate;	/* rate of the port in bits/s; 0: no port */
-	uint64_t frame_ns;		/* additional port time of each frame */
+	uint64_t frame_ns;		/* additional time that each frame
+					 * occupies the port */
 	uint32_t extra_bytes;	/* additional bytes of each frame at the port */
 	uint64_t burst;	/* number of updates that a worker sends in a burst */
 	uint64_t jitter_ns;
@@ -44,7 +45,8 @@ struct conf {
 	uint64_t seed;
 	uint64_t regular;	/* rate of background traffic in bits/s */
 	uint64_t scale;	/* number of clusters after cloning, or 0 */
-	double speeds;			/* spread of the workers' speeds */
+	double speeds;			/* share by which the speeds of workers
+					 * differ */
 	enum arrivals_kind arrivals;
 	enum arrivals_rewards rewards;
 	bool iswitch, dlp;	/* selected program; Olaf if neither is set */

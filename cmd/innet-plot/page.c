@@ -113,7 +113,7 @@ struct writer {
 	FILE *f;
 	const struct page *p;
 	int pictures, rc;
-	bool missing;		/* true if gnuplot is not installed */
+	bool missing;		/* gnuplot is not installed */
 };
 
 /* Write the names of the curves, for readers who cannot see the picture. */

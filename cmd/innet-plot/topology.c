@@ -145,8 +145,8 @@ add_tree(struct scenery *s, const char *name, int depth)
 }
 
 /*
- * The figure whose links get busy times, and the number of rows that were read
- * for each link.
+ * The figure to whose links busy times are added, and the number of rows that
+ * were read for each link.
  */
 struct busy {
 	struct figure *fig;

@@ -28,7 +28,7 @@ enum { NEWEST_BYTES = 128, NEWEST_LEAST = 1024, NEWEST_MAX = 1 << 24 };
 struct newest_row {
 	uint64_t begun_ns;		/* timestamp of the last weights */
 	uint32_t sequence;
-	bool any;			/* true if sequence is valid */
+	bool any;			/* `sequence` is valid */
 };
 
 struct newest {

@@ -53,7 +53,7 @@ struct trace {
 	struct hashmap switches;	/* hashes of the addresses to which a
 					 * Join was sent */
 	uint64_t loops_left;
-	uint64_t first_ns;	/* stamp of the first packet */
+	uint64_t first_ns;	/* timestamp of the first packet */
 	uint64_t base_ns;	/* due time of the first packet of this pass */
 	uint64_t deadline_ns;	/* due time of the last packet */
 	uint64_t gap_ns;	/* time between the last two packets */

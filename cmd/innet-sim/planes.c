@@ -45,7 +45,8 @@ struct arrived {
 struct network {
 	struct one *one;
 	size_t n;
-	struct files files;	/* all files that are read or written */
+	struct files files;	/* names of all files that are read or
+				 * written */
 	struct timed_queue arrivals;
 };
 

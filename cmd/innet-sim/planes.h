@@ -20,7 +20,7 @@ struct planes_options {
 	const char *path;	/* path of the scenario */
 	const char *dir;	/* folder for captures; NULL: write none */
 	bool json;
-	const volatile int *stopped;	/* set by a signal handler */
+	const volatile int *stopped;	/* flag that a signal handler sets */
 };
 
 /*

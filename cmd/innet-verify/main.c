@@ -50,7 +50,8 @@ static const struct opt_tool tool = {
 struct conf {
 	const char *path;		/* path of the specification */
 	struct objective objective;
-	uint64_t horizon_ns;	/* 0: use the horizon of the specification */
+	uint64_t horizon_ns;	/* horizon of the command line; 0: use that of
+				 * the specification */
 	uint64_t give_up_ns;
 	bool emit;
 	struct print_options print;

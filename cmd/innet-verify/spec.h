@@ -48,7 +48,8 @@ struct objective {
 	enum objective_kind kind;
 	bool relative;		/* for fair: the bound is a share of the larger
 				 * average */
-	uint64_t bound;		/* in ns, or in billionths if relative */
+	uint64_t bound;		/* bound in ns, or in billionths if it is
+				 * relative */
 	const char *text; /* the objective as the user wrote it; borrowed */
 };
 

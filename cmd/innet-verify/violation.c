@@ -53,7 +53,7 @@ state_peak(const struct model *m, const struct objective *o)
 
 /* The average peak age of a cluster, if it has one. */
 struct average {
-	Z3_ast some;		/* true if the average exists */
+	Z3_ast some;		/* formula that is true if the average exists */
 	Z3_ast ns;		/* value of the average in units of unit_ns */
 };
 

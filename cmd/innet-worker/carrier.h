@@ -46,7 +46,8 @@ struct carrier_callbacks;
 struct carrier {
 	const struct worker_conf *cf;
 	struct udpio u;
-	struct udp_transmit out; /* sends packets over u; the modes use it */
+	struct udp_transmit out; /* sender of packets over u, which the modes
+				  * use */
 	int got, next;	/* number of messages received in u; index of the
 			 * current message */
 	size_t at;			/* offset in the current message */
@@ -70,14 +71,14 @@ struct carrier {
 	float *vec;			/* a synthetic gradient; owned */
 	uint64_t gradients;		/* number of gradients so far */
 	bool last;			/* --count gradients have been taken */
-	bool mode_makes_vectors;	/* set by a mode that generates vectors
-					 * itself */
-	bool child_paused;	/* set by a mode that takes no gradient now */
-	bool blocked;			/* set by a mode if the socket had no
-					 * room; the wait then ends when there
-					 * is room */
-	bool socket_in_thread;		/* set by a mode whose thread owns the
-					 * socket and the capture */
+	bool mode_makes_vectors;	/* flag, set by a mode that generates
+					 * vectors itself */
+	bool child_paused;	/* flag, set while a mode takes no gradient */
+	bool blocked;			/* flag, set by a mode if the socket had
+					 * no room; the wait then ends when
+					 * there is room */
+	bool socket_in_thread;		/* flag, set by a mode whose thread owns
+					 * the socket and the capture */
 	int watch;			/* descriptor that ends a wait: u.fd, or
 					 * an eventfd of the mode's thread */
 	bool child_ended, child_has_exited, bye;

@@ -168,7 +168,8 @@ struct conf {
 };
 
 static volatile sig_atomic_t stop_signal; /* the signal that stops the worker */
-static volatile sig_atomic_t summarize;	/* set by SIGUSR1: print the counters */
+static volatile sig_atomic_t summarize;	/* set by SIGUSR1, which requests that
+					 * the counters are printed */
 static volatile sig_atomic_t hup;	/* set by SIGHUP if the worker uses a
 					 * capture or a key file */
 static volatile sig_atomic_t catches_hup;

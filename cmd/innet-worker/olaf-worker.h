@@ -63,7 +63,8 @@ enum olaf_worker_count {
 struct olaf_worker_out {
 	struct update head;		/* header of all packets of the
 					 * vector */
-	bool all; /* true: send all ranges; false: only those without a model */
+	bool all; /* all ranges are sent; false: only ranges without a model are
+		   * sent */
 };
 
 struct olaf_worker {

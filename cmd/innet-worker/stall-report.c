@@ -202,7 +202,8 @@ stall_report_result(struct stall_report *m, const char *switch_name,
 		return;
 	}
 	stall_report_members(l, text);
-	l->asking = false;	/* allow the next request for the members */
+	l->asking = false;	/* from now on, the members can be requested
+				 * again */
 	warnx("%s: job %u: no result of iteration %" PRIu32 " for %.1f s%s",
 	    switch_name, l->in.cf.job, l->t, (double)(now_ns - m->since_ns) /
 	    1e9, text);

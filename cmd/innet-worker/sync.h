@@ -24,7 +24,8 @@ struct sync {
 	struct carrier c;
 	struct sync_worker l;
 	uint64_t mtu;
-	float *grad[2], *result[2];	/* indexed by iteration & 1 */
+	float *grad[2], *result[2];	/* gradients and results, indexed by
+					 * iteration & 1 */
 	struct control_io control;
 	/* results that the child has not received yet */
 	struct pending_results pending_results;

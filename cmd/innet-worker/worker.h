@@ -34,7 +34,8 @@ enum {
 /* Settings of a DLP session. */
 struct worker_dlp {
 	bool median;	/* the aggregator sends the median, not the mean */
-	bool leads, resets; /* send CONFIGURE; send RESET before CONFIGURE */
+	bool leads, resets; /* CONFIGURE is sent; RESET is sent before
+			     * CONFIGURE */
 	struct dlp_session session;	/* the session to configure if `leads`
 					 * is true */
 };
@@ -57,8 +58,8 @@ struct worker_conf {
 	double gamma;	/* the learning rate of an asynchronous job */
 	enum stream_direction direction; /* direction of gradients, if the user
 					  * gave it */
-	uint64_t staleness;	/* limit in rounds; staler gradients are
-				 * discarded */
+	uint64_t staleness;	/* limit on the staleness of gradients, in
+				 * rounds; staler gradients are discarded */
 	uint64_t pace_bps;		/* rate at which vectors are sent, in
 					 * bits/s; 0: no limit */
 	uint64_t every;	/* N: print the CRC of every N-th round */
@@ -83,7 +84,8 @@ struct worker_conf {
 	struct pcapio_out *capture;	/* capture of all packets, or NULL */
 	volatile sig_atomic_t *stop, *summarize, *hup;
 	const sigset_t *wait_mask;
-	bool no_offload;		/* do not use UDP_SEGMENT and UDP_GRO */
+	bool no_offload;		/* UDP_SEGMENT and UDP_GRO are not
+					 * used */
 	FILE *json;			/* file of --json, or NULL */
 	bool quiet, verbose, progress;
 };

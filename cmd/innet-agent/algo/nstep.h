@@ -18,8 +18,9 @@
 struct experience {
 	const float *obs, *next;
 	union env_action action;
-	float reward;		/* r0 + gamma r1 + ... */
-	float go;		/* gamma^n for n rewards; 0 if terminated */
+	float reward;		/* discounted sum r0 + gamma r1 + ... */
+	float go;		/* gamma^n for n rewards; 0 if the episode was
+				 * terminated */
 };
 
 struct nstep {

@@ -1,6 +1,6 @@
 /*
- * apex-learner.c - a learner of experiences that actors push (Ape-X: Horgan et
- * al., 2018; Furukawa and Matsutani's Algorithm 2)
+ * apex-learner.c - a learner that learns from experiences pushed by actors
+ * (Ape-X: Horgan et al., 2018; Furukawa and Matsutani's Algorithm 2)
  */
 #include "config.h"
 

@@ -51,7 +51,8 @@ enum {
 
 /* A sequence of bytes that will be sent. */
 struct respcall_piece {
-	const void *p;		/* borrowed; NULL: the bytes are in scratch */
+	const void *p;		/* the bytes, borrowed; NULL: the bytes are in
+				 * `scratch` */
 	size_t at;		/* offset in scratch */
 	size_t len;
 };

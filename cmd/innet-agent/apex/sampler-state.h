@@ -73,7 +73,8 @@ struct round {
 struct sampler {
 	/* The caller sets the following members before sampler_open(): */
 	const struct conf *cf;
-	const volatile sig_atomic_t *stop;	/* set by a signal handler */
+	const volatile sig_atomic_t *stop;	/* flag that a signal handler
+						 * sets */
 	size_t reserve;		/* number of bytes that the servers need for
 				 * other keys */
 
@@ -106,7 +107,8 @@ struct sampler {
 	uint64_t *ids;		/* `rows` identifiers in order of arrival */
 	float *values;		/* `rows` values; both arrays are owned */
 	double *chance;		/* probability of each row in round 0; owned */
-	struct round round[2];	/* rounds requested, the oldest first */
+	struct round round[2];	/* rounds that were requested, the oldest
+				 * first */
 	size_t rounds;
 	/* drawn[b][k]: number of rows of batch b that came from shard k */
 	size_t drawn[2][SHARDS_MAX];

@@ -20,20 +20,26 @@ enum { ENV_DIMS_MAX = 4 };
 
 /* An action: either an index, or a few numbers. */
 union env_action {
-	unsigned index;			/* for a kind with discrete actions */
-	float x[ENV_DIMS_MAX];		/* for a kind with continuous actions */
+	unsigned index;			/* number of the action, for a kind with
+					 * discrete actions */
+	float x[ENV_DIMS_MAX];		/* components of the action, for a kind
+					 * with continuous actions */
 };
 
 struct env_kind {
 	const char *name;	/* name in --env */
 	const char *gym;	/* name in Gymnasium or MinAtar */
 	size_t obs;		/* number of floats in an observation */
-	bool whole;		/* all observations are integers, 0 to 255 */
-	size_t actions;		/* discrete: number of actions, else 0 */
-	size_t dims;		/* continuous: number of floats in an action,
-				 * else 0 */
-	float low, high;	/* continuous: range of each number */
-	size_t state_bytes;	/* size of the state that functions share */
+	bool whole;		/* all observations are integers from 0 to
+				 * 255 */
+	size_t actions;		/* number of discrete actions, or 0 if actions
+				 * are continuous */
+	size_t dims;		/* number of floats in a continuous action, or 0
+				 * if actions are discrete */
+	float low, high;	/* range of each number of a continuous
+				 * action */
+	size_t state_bytes;	/* number of bytes in the state that the
+				 * functions share */
 	uint32_t limit;		/* maximum number of steps in an episode; 0: no
 				 * limit */
 	double solved;		/* the environment is solved if the mean reward

@@ -15,8 +15,8 @@ enum {
 };
 
 static const double
-	margin = 0.02,			/* m; bodies touch if the gap between
-					 * them is smaller */
+	margin = 0.02,			/* distance in m below which bodies
+					 * touch */
 	slop = 0.005,			/* overlap that is allowed, in m */
 	slop_angle = 2 * 3.141592653589793 / 180,
 	move_most = 0.2,		/* maximum overlap that is removed at
@@ -26,8 +26,8 @@ static const double
 					 * at once */
 	settled = 1e-7,			/* N s; iterations end when all changes
 					 * are smaller */
-	still_v = 0.01,			/* m/s; slower bodies count as being at
-					 * rest */
+	still_v = 0.01,			/* speed in m/s below which bodies count
+					 * as being at rest */
 	still_spin = 2 * 3.141592653589793 / 180,
 	sleep_s = 0.5;
 

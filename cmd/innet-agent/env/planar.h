@@ -64,7 +64,7 @@ struct planar_pin {
 					 * in m */
 	double rest;			/* angle between a and b that counts as
 					 * 0 */
-	double low, high;		/* angles of the stops, rad */
+	double low, high;		/* angles of the stops, in rad */
 	double speed, torque;		/* motor: speed in rad/s; maximum torque
 					 * in N m */
 

@@ -33,7 +33,8 @@ struct age_rules {
 	enum age_start start;
 	struct instant start_at, until;
 	enum age_end end;
-	bool oldest;		/* count the age of the oldest constituent */
+	bool oldest;		/* measure the age of the oldest constituent of
+				 * each packet */
 	bool table;		/* -r is a table of times, not captures */
 	struct source_options source;
 };
@@ -51,8 +52,10 @@ struct run {
 	uint32_t *slot;		/* hash table whose values are indices into
 				 * `flow`, plus 1 */
 	size_t slots;		/* a power of two */
-	struct history *history;	/* sent updates; NULL: not needed */
-	struct match match;	/* sent updates, found by their content */
+	struct history *history;	/* history of sent updates; NULL: not
+					 * needed */
+	struct match match;	/* index that finds sent updates by their
+				 * content */
 	bool matches;
 	struct switch_report report;	/* valid if has_report */
 	uint64_t first_ns, from_ns, until_ns, end_ns;

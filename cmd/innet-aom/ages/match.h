@@ -24,7 +24,8 @@ struct match_item {
 };
 
 struct match {
-	struct match_item *item;	/* sorted by hash, then by time */
+	struct match_item *item;	/* sent packets, sorted by hash, then by
+					 * time */
 	uint32_t *by_group;	/* item indices, sorted by group and time, or
 				 * NULL */
 	size_t n, room;

@@ -37,12 +37,13 @@ struct view {
 
 struct rows {
 	const struct view *view;	/* borrowed */
-	struct row *row;	/* sorted by cluster and worker, with the total
-				   last; owned */
+	struct row *row;	/* rows, sorted by cluster and worker, with the
+				   * total last; owned */
 	size_t n;		/* number of rows, including the total */
 	enum age_grouping grouping;
 	const struct names *clusters,
-	    *workers;		/* borrowed; NULL: names are numbers */
+	    *workers;		/* tables of names, borrowed; NULL: names are
+				 * numbers */
 	int64_t packets_lost;	/* number of sent packets minus received
 				 * packets, valid if packets_known is set */
 	bool packets_known;

@@ -60,7 +60,7 @@ struct source {
 	struct source_file *file;	/* array, owned */
 	size_t n;
 	struct source_file *given; /* the file of the update returned last */
-	uint64_t until_ns;	/* ignore packets with later timestamps */
+	uint64_t until_ns;	/* packets with later timestamps are ignored */
 	bool any;		/* at least one packet was read, so first_ns is
 				 * set */
 	uint64_t first_ns, last_ns;	/* first and last timestamp */

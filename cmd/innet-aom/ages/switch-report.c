@@ -1,4 +1,7 @@
-/* switch-report.c - read a switch's counts of superseded, dropped updates */
+/*
+ * switch-report.c - read the numbers of superseded and dropped updates of a
+ * switch
+ */
 #include "cmd/innet-aom/ages/switch-report.h"
 
 #include <cjson/cJSON.h>

@@ -1,5 +1,6 @@
 /*
- * switch-report.h - read a switch's counts of superseded and dropped updates
+ * switch-report.h - read the numbers of superseded and dropped updates of a
+ * switch
  */
 #ifndef INNET_AOM_SWITCH_REPORT_H
 #define INNET_AOM_SWITCH_REPORT_H
@@ -14,7 +15,8 @@ struct cluster_losses {
 };
 
 struct switch_report {
-	struct cluster_losses *cluster;	/* n, sorted by cluster number; owned */
+	struct cluster_losses *cluster;	/* losses of n clusters, sorted by
+					 * cluster number; owned */
 	size_t n;
 	struct cluster_losses total;	/* sum over all clusters */
 };

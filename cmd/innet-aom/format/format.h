@@ -64,7 +64,8 @@ enum {
 struct format_name {
 	uint8_t kind;	/* 0 for a number, 4 or 6 for an address, 40 or 60 for a
 			 * flow, 99 for a word */
-	uint8_t b[36];		/* big-endian; unused bytes are 0 */
+	uint8_t b[36];		/* the name in big-endian order; unused bytes
+				 * are 0 */
 };
 
 /* A value as text, and the number that stands for it. */
@@ -94,7 +95,8 @@ struct format_field {
 
 struct format {
 	char name[32];
-	char filter[256];	/* expression of pcap-filter(7); "": all */
+	char filter[256];	/* expression of pcap-filter(7); "": all
+				 * packets */
 	struct format_field field[FORMAT_ROLES];
 	char delimiter[FORMAT_DELIMITER_MAX + 1];	/* "": there is none */
 	bool matches;		/* match messages by their bytes from match_from
@@ -116,7 +118,8 @@ struct format_packet {
 struct format_message {
 	const uint8_t *p;
 	uint32_t have, len;
-	uint64_t hash;		/* hash of the match range, if `hashed` */
+	uint64_t hash;		/* hash of the match range; valid if `hashed` is
+				 * set */
 	bool hashed;
 };
 

@@ -49,7 +49,8 @@ struct sessions {
 	struct hashmap at;	/* sessions by address */
 	struct session_worker *worker;
 	uint32_t workers, room;
-	struct hashmap worker_at;	/* workers by session and address */
+	struct hashmap worker_at;	/* maps a session and an address to the
+					 * worker */
 	uint64_t bad;		/* malformed packets */
 	uint64_t too_many;	/* number of packets beyond the limits */
 };

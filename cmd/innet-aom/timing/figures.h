@@ -32,7 +32,7 @@ struct figures_column {
 
 struct figures_cell {
 	bool known;
-	bool quoted;		/* print the text in quotes in JSON */
+	bool quoted;		/* the text is printed in quotes in JSON */
 	uint64_t whole;		/* value of units COUNT and NS */
 	double real;
 	char text[FIGURES_TEXT_BYTES];

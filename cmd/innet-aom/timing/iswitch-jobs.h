@@ -45,7 +45,7 @@ struct jobs {
 	struct hashmap end_at;	/* ends by address */
 	struct job **job;	/* array and its elements are owned */
 	uint32_t n, room;
-	struct hashmap job_at;	/* jobs by switch and number */
+	struct hashmap job_at;	/* maps a switch and a job number to the job */
 	uint64_t unplaced;	/* number of segments of unknown direction */
 	uint64_t bad_segment, bad_control;
 	uint64_t too_many;	/* number of packets beyond the limits */

@@ -29,7 +29,8 @@ struct packet {
 	uint8_t tos;		/* without the ECN bits */
 	union addr from, to;
 	uint32_t wire_bytes;	/* number of bytes in the whole frame */
-	const uint8_t *payload;	/* borrowed until the next packet */
+	const uint8_t *payload;	/* the payload, borrowed until the next
+				 * packet */
 	uint32_t bytes;		/* number of bytes in the whole payload */
 	uint32_t have;		/* number of bytes at `payload` */
 };
@@ -60,8 +61,8 @@ struct packets {
 	struct packets_file file[PACKETS_FILES_MAX];
 	size_t n;
 	struct packets_file *given; /* the file of the packet returned last */
-	uint64_t from_ns, until_ns;	/* ignore packets outside this range of
-					 * time */
+	uint64_t from_ns, until_ns;	/* packets outside this range of time
+					 * are ignored */
 	bool relative_from, relative_until;	/* to the first packet */
 	bool begun;
 	uint64_t first_ns;

@@ -183,7 +183,8 @@ run_command_list(struct client *c, const struct resp_args *a)
 struct parameter {
 	const char *name;
 	const char *fixed;	/* fixed text, or NULL for a number */
-	size_t at;		/* offset of the uint64_t in struct conf */
+	size_t at;		/* offset of the number, a uint64_t, in struct
+				 * conf */
 	/*
 	 * range of the number in units of `unit`; if hi is 0, the parameter
 	 * cannot be set

@@ -21,7 +21,8 @@ struct sample_request {
 	uint64_t n;
 	double beta;
 	bool strata, refs, binary, sum;
-	bool counted;	/* true for PER.SAMPLE, false for PER.SAMPLE_RO */
+	bool counted;	/* draws are counted: true for PER.SAMPLE, false for
+			 * PER.SAMPLE_RO */
 };
 
 /*

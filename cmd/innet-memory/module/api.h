@@ -39,7 +39,7 @@ typedef struct rm_blocked rm_blocked;
 typedef int rm_command(struct rm_ctx *c, rm_string **v, int n);
 
 struct rm_event { uint64_t id, version; };
-/* db -1 means all databases */
+/* the value -1 of `db` means all databases */
 struct rm_flush { uint64_t version; int32_t sync, db; };
 struct rm_swap { uint64_t version; int32_t db[2]; };
 
@@ -79,7 +79,8 @@ struct rm_info {
 	void *history;
 	const char *tips;
 	int arity;
-	struct rm_keyspec *keys;	/* array that ends with zeros */
+	struct rm_keyspec *keys;	/* array that ends with an element of
+					 * zeros */
 	void *args;
 };
 enum { RM_BEGIN_INDEX = 2, RM_FIND_RANGE = 2, RM_HISTORY_BYTES = 16,

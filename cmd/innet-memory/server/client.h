@@ -79,7 +79,7 @@ struct client {
 	unsigned guesses, asked;
 	uint64_t stranger_ns;		/* time when the client became
 					 * unauthenticated */
-	/* links in the list that begins at srv->stranger_first */
+	/* links of the list that begins at srv->stranger_first */
 	struct client *stranger_prev, *stranger_next;
 	bool no_evict;
 	bool resp3;	/* the client uses RESP3; otherwise RESP2 */
@@ -94,7 +94,7 @@ struct client {
 	uint64_t deadline_ns;		/* deadline of the parked request */
 	uint64_t parked_seen; /* value of srv->changes when the request was last
 			       * tried */
-	/* links in the list that begins at srv->parked_first */
+	/* links of the list that begins at srv->parked_first */
 	struct client *parked_prev, *parked_next;
 	char name[CLIENT_NAME_BYTES];
 	char addr[CLIENT_ADDR_BYTES];

@@ -43,7 +43,7 @@ struct conf {
 	bool seeded;
 	FILE *json;			/* output of --json, or NULL */
 	bool verbose, quiet;
-	/* serve other hosts without a password */
+	/* other hosts are served without a password */
 	bool insecure;
 	const char *user;		/* user to change to, or NULL */
 };

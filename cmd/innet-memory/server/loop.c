@@ -113,7 +113,10 @@ server_open(struct server *srv, const struct conf *cf,
 	srv->account.arg = srv;
 	srv->keys.seed = random[0];
 	srv->rng = rng_seed(cf->seeded ? cf->seed : random[1]);
-	/* start with the time, so that versions also grow from run to run */
+	/*
+	 * start with the current time, so that versions also grow from one run
+	 * to the next
+	 */
 	srv->version = timer_wall_ns() / 1000;
 	srv->now_ns = srv->start_ns = timer_mono_ns();
 	if (cf->password_file != NULL)

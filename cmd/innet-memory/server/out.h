@@ -15,7 +15,7 @@
 #include "cmd/innet-memory/store/blob.h"
 
 struct out_part {
-	struct blob *blob;	/* NULL if this part is text */
+	struct blob *blob;	/* blob to send; NULL if this part is text */
 	size_t at, len;		/* range of bytes that are still to be sent */
 };
 

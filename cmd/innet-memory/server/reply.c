@@ -8,7 +8,8 @@
 #include "cmd/innet-memory/server/client.h"
 #include "cmd/innet-memory/server/reply.h"
 
-enum { SHORT_BYTES = 1024 };	/* shorter blobs are copied instead of held */
+enum { SHORT_BYTES = 1024 };	/* blobs shorter than this are copied instead of
+				 * held */
 
 bool
 args_require_integer(struct client *c, const struct resp_args *a, size_t i,

@@ -47,11 +47,13 @@ enum {
 	RESP_NO_AUTH_ARGS = 10,
 	RESP_NO_AUTH_BULK = 16384,
 	RESP_BAD_BYTES = 64,
-	RESP_SMALL_BYTES = 16 << 10	/* buffers up to this size are kept */
+	RESP_SMALL_BYTES = 16 << 10	/* buffers up to this size are kept for
+					 * the next request */
 };
 
 struct resp_arg {
-	const uint8_t *p;	/* valid as long as the request is valid */
+	const uint8_t *p;	/* the argument; valid as long as the request is
+				 * valid */
 	size_t len;
 	void *bulk;		/* pointer that was passed to resp_place_bulk(),
 				 * or NULL */
@@ -63,7 +65,8 @@ struct resp_args {
 	size_t n;
 	bool lost;		/* some arguments were not stored */
 	size_t room;		/* number of allocated entries of v */
-	uint8_t *text;		/* arguments that have no separate buffer */
+	uint8_t *text;		/* bytes of the arguments that have no separate
+				 * buffer */
 	size_t text_len, text_room;
 };
 

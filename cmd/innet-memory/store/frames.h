@@ -40,7 +40,8 @@ frame_blob(struct frame *one)
 enum { FRAMES_TAIL_HELD = 1024 };
 
 struct experience {
-	struct blob *tail;	/* NULL if the tail follows this struct */
+	struct blob *tail;	/* blob with the tail; NULL if the tail follows
+				 * this struct */
 	size_t len;		/* length of the tail in bytes */
 	uint32_t at;	/* offset of the tail in the blob or in this struct */
 	struct frame *frame[];	/* 2 * stack frames: state, next state */

@@ -123,9 +123,12 @@ struct replay_buffer {
 	size_t split;
 	/* a bit for each block of slots that has ever had an item */
 	uint64_t *touched;
-	float *priority;	/* indexed by slot; per.priority for per */
-	struct priorities per;	/* used by the selector per */
-	struct sumtree ones;	/* a 1 for each item; used by other selectors */
+	float *priority;	/* priorities, indexed by slot; with the
+				 * selector per, this is per.priority */
+	struct priorities per;	/* priorities and their sums, used by the
+				 * selector per */
+	struct sumtree ones;	/* sum tree with a 1 for each item, used by
+				 * other selectors */
 	size_t head;		/* next slot to fill */
 	size_t low;	/* number of items below `head`, the newest */
 	size_t used;		/* slots from this index on have never held an

@@ -13,8 +13,8 @@
 enum {
 	FLOATS = 366,			/* number of floats in a full segment */
 	STATE_SEGS = 50, /* largest number of segments in a state transfer */
-	WORK = 2000, WORK_MUCH = 40000	/* limits on the segments of all workers
-					 * in a run */
+	WORK = 2000, WORK_MUCH = 40000	/* limits on the number of segments of
+					 * all workers in a run */
 };
 
 #define SECOND_NS ((uint64_t)1000000000)

@@ -72,7 +72,7 @@ enum { SIM_REGULAR = 0 };
 
 /* Reasons for the loss of a packet outside the queues of updates. */
 enum sim_loss {
-	SIM_LOST_LINK,		/* lost at random on a link */
+	SIM_LOST_LINK,		/* the packet was lost at random on a link */
 	SIM_LOST_DOWN,		/* a link or switch was down */
 	SIM_LOST_QUEUE,		/* the queue of a plain pipe was full */
 	SIM_LOSSES
@@ -131,7 +131,8 @@ struct sim_pipe {
 	enum sim_class class;	/* class of the arrival events of this pipe */
 	uint32_t queue;	/* limit on frames in the queue or being sent; 0: no
 			 * limit */
-	uint32_t down;	/* number of current faults; 0: the pipe is up */
+	uint32_t down;	/* number of current faults of the pipe; 0: the pipe is
+			 * up */
 	struct sim_flying one;	/* memory of the ring while ring.room is 1 */
 	struct port *egress;	/* the sender's port; NULL: a plain queue */
 	uint64_t leave_ns; /* time of the next SIM_LEAVE; other events are
@@ -193,8 +194,8 @@ struct sim_network {
 	void (*put_frame)(const struct sim *, struct pcapio_out *,
 	    const struct sim_packet *, uint64_t stamp_ns);
 	void (*new_day)(const struct sim *);	/* called when a calendar day
-						 * begins; or NULL */
-	void (*end)(struct sim *);	/* called when the run ends; or NULL */
+						 * begins, or NULL */
+	void (*end)(struct sim *);	/* called when the run ends, or NULL */
 };
 
 /* Functions for packet faults at the end of a pipe; see link-faults.h. */
@@ -302,7 +303,8 @@ struct sim {
 	uint32_t routes, routes_room;
 	uint64_t handled;	/* number of events handled so far */
 	uint64_t models_lost[SIM_LOSSES];
-	const volatile int *stopped;	/* set by a signal handler; or NULL */
+	const volatile int *stopped;	/* flag that a signal handler sets, or
+					 * NULL */
 	struct training *training;	/* if not NULL, the network consists of
 					 * these training jobs only */
 	uint32_t trainings;
@@ -314,8 +316,8 @@ struct sim {
 	uint32_t sources;
 	struct link_faults *link_faults; /* state of the faults of links (see
 					  * link-faults.h), or NULL */
-	const struct sim_pipe_hook *pipe_hook;	/* hook of link_faults, or
-						 * NULL */
+	const struct sim_pipe_hook *pipe_hook;	/* functions of link-faults.h,
+						 * or NULL */
 	char *wrong;			/* text of the first error,
 					 * SIM_WRONG_BYTES long; if NULL, an
 					 * error ends the process */

@@ -63,7 +63,8 @@ struct scenario_training {
 	uint64_t compute_ns;
 	uint64_t shape;			/* enum training_shape */
 	double spread;			/* spread of compute times */
-	double speeds;			/* spread of the workers' speeds */
+	double speeds;			/* share by which the speeds of workers
+					 * differ */
 	uint64_t update_ns;
 	uint64_t message_ns, messages;	/* time that a host needs for each
 					 * message; number of messages in a

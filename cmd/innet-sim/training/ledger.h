@@ -57,7 +57,10 @@ struct ledger {
 					 * began again, too */
 	uint32_t first, rounds;	/* asynchronous: first round that is kept;
 				 * number of rounds that are kept */
-	/* indexed by round and segment; with a server, also by worker; owned */
+	/*
+	 * entries, indexed by round and segment; with a server, also by worker;
+	 * owned
+	 */
 	struct ledger_entry *entry;
 	uint64_t results;		/* number of results checked so far */
 };

@@ -6,7 +6,7 @@
  * worker sends segments with only one float, which is 1, but the frame of a
  * segment has the length that it would have with all floats.  So every sum is
  * the number of gradients that it contains, and its header must have the same
- * number.  Under chaos, a segment has the two floats of ledger.h.  Only the
+ * number.  With --chaos, a segment has the two floats of ledger.h.  Only the
  * ring has its own rules, in train-ring.c.
  *
  * A host spends time on messages and on packets.  A message is a vector or, in
@@ -102,13 +102,14 @@ struct training {
 	uint64_t stale[TRAIN_STALE + 1], stale_sum, stale_count;
 	struct durations iteration, compute, network, aggregation, latency;
 	uint64_t most_ns;		/* longest aggregation */
-	struct train_long *longs; /* indexed by number % TRAIN_LONGS; owned */
+	struct train_long *longs; /* long messages, indexed by number %
+				   * TRAIN_LONGS; owned */
 	uint32_t long_number;		/* number of the last long message */
 	uint64_t give_up_ns;		/* time after which a worker that gets
 					 * no result gives up, or SIM_NEVER */
 	uint32_t carried; /* number of floats in a simulated segment */
-	struct ledger *ledger;		/* checks the sums under chaos; NULL
-					 * without chaos */
+	struct ledger *ledger;		/* ledger that checks the sums under
+					 * --chaos; NULL without --chaos */
 	uint32_t struck; /* bit set of random faults that have begun */
 	bool sends_state;	/* workers can send their states to others */
 };
@@ -126,8 +127,8 @@ struct train_switch {
 	uint32_t members, number;	/* settings of the node's state
 					 * machine */
 	struct sim_pipe *server;	/* pipe to the server, or NULL */
-	struct sim_plane *plane;	/* owned; NULL: the switch only forwards
-					 * packets */
+	struct sim_plane *plane;	/* plane of the switch, owned; NULL: the
+					 * switch only forwards packets */
 	struct plane_conf conf;
 	struct iswitch_settings settings;	/* settings of the program of
 						 * this node: `settings` or
@@ -214,7 +215,8 @@ struct train_worker {
 	struct train_life life;
 	struct train_ring ring;
 	struct train_async a;
-	struct train_dlp *dlp;	/* owned; NULL: the program is iSwitch */
+	struct train_dlp *dlp;	/* state of a DLP session, owned; NULL: the
+				 * program is iSwitch */
 };
 
 /* Return the maximum length of a segment in the state machines, in bytes. */

@@ -28,7 +28,8 @@ enum { BPF_ATTACH_PRIORITY = 0xc001, BPF_ATTACH_BYTES = 256 };
 struct bpf_attach {
 	int link;			/* descriptor of the tcx link, or -1 */
 	uint32_t interface;	/* interface with the filter; 0: no filter */
-	bool leaving;			/* true: at egress; false: at ingress */
+	bool leaving;			/* the hook is at egress (true) or at
+					 * ingress (false) */
 };
 
 static const struct bpf_attach bpf_attach_none = { .link = -1 };

@@ -58,12 +58,16 @@ struct inpath_conf {
 };
 
 enum inpath_count {
-	INPATH_FRAMES,		/* received frames; a run counts as one */
-	INPATH_FLOODED,		/* frames to a host whose port is unknown */
-	INPATH_NO_PORT,		/* frames dropped as in a bridge, because they
-				 * would leave by the port where they arrived or
-				 * by a port that does not forward */
-	INPATH_SHARED,		/* results that left a port as multicast */
+	INPATH_FRAMES,		/* number of received frames; a run counts as
+				 * one */
+	INPATH_FLOODED,		/* number of frames to a host whose port is
+				 * unknown */
+	INPATH_NO_PORT,		/* number of frames that were dropped as in a
+				 * bridge, because they would leave by the port
+				 * where they arrived or by a port that does not
+				 * forward */
+	INPATH_SHARED,		/* number of results that left a port as
+				 * multicast */
 	INPATH_COUNTS
 };
 
@@ -71,8 +75,8 @@ enum inpath_count {
 struct inpath_frame {
 	struct netport *from, *to;
 	const struct netport_frame *f;
-	struct frame fr, one;	/* description of the whole frame; of one
-				 * datagram */
+	struct frame fr, one;	/* description of the whole frame; description
+				 * of one datagram */
 	uint64_t vlan;	/* VLAN of the frame, as frame_vlan() returns it */
 	uint64_t came_ns;		/* time of arrival */
 	union addr src, dst;
@@ -103,7 +107,8 @@ struct inpath {
 	struct netport_in in;
 	struct netport_out out;
 	int events;
-	const struct pollfd *waited;	/* entry of `events` in the poll set */
+	const struct pollfd *waited;	/* index of the entry for `events` in
+					 * the poll set */
 	uint32_t bridge;		/* interface index of the bridge */
 	int lock;	/* descriptor that locks the bridge for this process */
 	uint8_t mac[6];

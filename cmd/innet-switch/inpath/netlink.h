@@ -33,7 +33,7 @@ enum {
 	NETLINK_DEL_LINK = 17, NETLINK_GET_LINK = 18,
 	NETLINK_NEW_NEIGHBOUR = 28, NETLINK_DEL_NEIGHBOUR = 29,
 	NETLINK_GET_NEIGHBOUR = 30,
-	/* family of a bridge's own tables */
+	/* address family of the tables of a bridge */
 	NETLINK_FAMILY_BRIDGE = 7,
 	/* sizes */
 	NETLINK_HEAD_BYTES = 16, NETLINK_LINK_BYTES = 16,

@@ -46,12 +46,14 @@ enum {
 	NETPORT_XDP_QUEUES = 64,
 	NETPORT_XDP_CHUNK = 4096, /* number of bytes in a chunk, which holds one
 				   * frame */
-	NETPORT_XDP_GAP = 256, /* bytes before the frame: XDP_PACKET_HEADROOM */
+	NETPORT_XDP_GAP = 256, /* number of bytes before the frame:
+			        * XDP_PACKET_HEADROOM */
 	/* largest MTU of native drivers with pages of 4 kB */
 	NETPORT_XDP_MTU = 3506,
-	NETPORT_XDP_COME = 2048, /* chunks of each queue for received frames */
-	NETPORT_XDP_LEAVE = 1024, /* chunks of the first queue for frames to
-				   * send */
+	NETPORT_XDP_COME = 2048, /* number of chunks of each queue for received
+				  * frames */
+	NETPORT_XDP_LEAVE = 1024, /* number of chunks of the first queue for
+				   * frames to send */
 	NETPORT_XDP_KICKS = 64,
 	NETPORT_XDP_TRIES = 200	/* number of attempts to bind a socket, 1 ms
 				 * apart */

@@ -227,8 +227,9 @@ netport_in_init(struct netport_in *in)
 	*in = (struct netport_in){ .ask = NETPORT_BATCH,
 	    .bytes = aligned_alloc(64, bytes) };
 	if (in->bytes != NULL)
-		memset(in->bytes, 0, bytes); /* touch all pages now, not while
-					      * frames arrive */
+		memset(in->bytes, 0, bytes); /* touch all pages now, so that no
+					      * page faults occur while frames
+					      * arrive */
 	return in->bytes != NULL;
 }
 
