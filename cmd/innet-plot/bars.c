@@ -45,8 +45,8 @@ read_heading(const struct table *t, struct bars *b)
 	int of;
 
 	if (t->wide < 2)
-		errx(1, "%s:1: there are only labels; a column of numbers must "
-		    "follow", t->path);
+		errx(1, "%s:1: the table has only labels; a column of numbers "
+		    "must follow", t->path);
 	b->fig->rows = strdup(t->field[0]);
 	if (b->fig->rows == NULL)
 		err(1, "no memory for a label");

@@ -65,7 +65,8 @@ series_row(const struct table *t, void *arg)
 		end_cluster(s);
 		new_cluster(s, label, at, age);
 	} else if (at < s->last_ns) {
-		errx(1, "%s:%lu: the time, %s ns, goes backwards",
+		errx(1, "%s:%lu: the time, %s ns, is earlier than that of the "
+		    "row before",
 		    t->path, t->line,
 		    t->field[1]);
 	} else if (at - s->last_ns + s->last_age < age) {
@@ -121,7 +122,8 @@ rising_row(const struct table *t, void *arg)
 	const struct curve *c = arg;
 
 	if (c->n > 0 && table_real(t, 0) < c->at[c->n - 1][0])
-		errx(1, "%s:%lu: %s %s goes backwards", t->path, t->line,
+		errx(1, "%s:%lu: %s %s is less than that of the row before",
+		    t->path, t->line,
 		    t->names[0], t->field[0]);
 	reward_row(t, arg);
 }

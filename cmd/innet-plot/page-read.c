@@ -57,7 +57,8 @@ read_heading(const struct table *t, struct rows *r)
 		r->key[k] = k < runs && k != r->cluster;
 	}
 	if (r->known == 0)
-		errx(1, "%s:1: the line names no column that a page can show",
+		errx(1, "%s:1: the first line names no column that a page can "
+		    "show",
 		    t->path);
 }
 

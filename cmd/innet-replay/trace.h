@@ -60,8 +60,8 @@ struct trace {
 	bool any;		/* a packet was read in this pass */
 	struct split_count split;
 	struct split pieces;	/* datagrams of the last frame */
-	struct frame several;	/* headers of the frame whose datagrams are in
-				 * `pieces` */
+	struct frame several;	/* headers of the frame that contains the
+				 * datagrams in `pieces` */
 	uint64_t stamp_ns;
 	uint64_t taken, skipped[TRACE_REASONS];
 	uint64_t time_backwards;

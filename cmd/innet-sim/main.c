@@ -412,7 +412,7 @@ show_results(const struct options *options, const struct runner *r,
 	return 0;
 }
 
-/* Do all runs of the scenario in `text`, or only the runs of a shard. */
+/* Perform all runs of the scenario in `text`, or only the runs of a shard. */
 static int
 simulate(const struct options *options, struct runner *r, const char *text)
 {

@@ -297,7 +297,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	two_runs
 	echo 150,3,1,3 >>a.csv
 	run -1 innet-plot rewards --group g b.csv a.csv
-	[ "$output" = "innet-plot: a.csv:5: step 150 goes backwards" ]
+	[ "$output" = "innet-plot: a.csv:5: step 150 is less than that of the row before" ]
 	head -n 1 b.csv >e.csv
 	run -1 innet-plot rewards --group g e.csv
 	[[ $output == *"e.csv: contains no episodes"*"e.csv: contains nothing to draw" ]]
@@ -342,7 +342,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	done
 	printf 'load\n4\n' >b.csv
 	run -1 innet-plot bars b.csv
-	[[ $output == "innet-plot: b.csv:1: there are only labels"* ]]
+	[[ $output == "innet-plot: b.csv:1: the table has only labels"* ]]
 	printf 'load,fifo\n' >b.csv
 	run -1 innet-plot bars b.csv
 	[ "$output" = "innet-plot: b.csv: contains nothing to draw" ]
@@ -585,7 +585,7 @@ read_page() {
 	2|got.pcap --by run|--by does not apply to page
 	2|got.pcap -w page.svg|-w: 'page.svg' must end with .html, or be - for standard output
 	2|got.pcap --group got s.csv|two files have ages of 'got'; give one of them another name with --group
-	1|bad.csv|bad.csv:1: the line names no column that a page can show
+	1|bad.csv|bad.csv:1: the first line names no column that a page can show
 	1|bad.json|bad.json: this is not a report; a report must be a JSON object
 	1|half.json|half.json:2: the line has no figures for a cluster
 	1|cut.json|cut.json:2: not valid JSON

@@ -160,9 +160,8 @@ add_sums(struct sums *to, const struct sums *s)
 
 /*
  * Return the sums of the next row, and advance the indices *i and *k.  The row
- * consists of flow *i and the flows after it, or of the losses at *k, or of
- * both.  The flows of a row differ only in their range (the low 16 bits of the
- * key).
+ * consists of the flows that begin at *i, of the losses at *k, or of both.  The
+ * flows of a row differ only in their range (the low 16 bits of the key).
  */
 static struct sums
 next_row(const struct run *r, const struct aom *const *age, size_t *i,

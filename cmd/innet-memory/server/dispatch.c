@@ -231,7 +231,9 @@ command_run(struct client *c, struct resp_args *a)
 		transaction_spoil(c->transaction);
 		return;
 	}
-	/* a lost request lacks arguments, so use only its name */
+	/*
+	 * a request that was not stored lacks arguments, so use only its name
+	 */
 	v = a->lost ? command_table_find(&c->srv->command_table, a->v[0].p,
 	    a->v[0].len) : find_command(c, a);
 	if (v == NULL && a->lost)

@@ -54,8 +54,8 @@ uint64_t reader_get_uint(struct reader *r, size_t bytes);
 float reader_get_f32(struct reader *r);
 double reader_get_f64(struct reader *r);
 /*
- * Read a blob of len bytes, or a blob that follows its u64 length.  The caller
- * holds the blob.
+ * The first function reads a blob of len bytes, and the second reads a blob
+ * after its u64 length.  The caller holds the blob.
  */
 struct blob *reader_get_blob(struct reader *r, uint64_t len);
 struct blob *reader_get_counted(struct reader *r);

@@ -13,7 +13,7 @@
 static const char *const by_name[] = { "group", "cluster", "switch",
 	"traffic", "training" };
 
-/* Does any of the points have this figure? */
+/* Does at least one point have this figure? */
 static bool
 is_shown(const struct runner *r, int fig)
 {

@@ -41,7 +41,7 @@ runner_alloc_shared(size_t bytes)
 	return p;
 }
 
-/* Do run number `at`.  Returns false if it failed. */
+/* Perform run number `at`.  Returns false if the run failed. */
 static bool
 run_one(const struct runner *r, struct shared *sh, uint64_t at)
 {
@@ -74,7 +74,7 @@ runner_count_runs(const struct runner *r)
 	    0;
 }
 
-/* Take runs and do them until no run is left. */
+/* Take and perform runs until no run is left. */
 static void
 do_runs(const struct runner *r, struct shared *sh)
 {

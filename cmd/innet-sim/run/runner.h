@@ -56,7 +56,7 @@ uint64_t runner_count_runs(const struct runner *r);
 /* Allocate the rows of all points, or exit. */
 void runner_rows(struct runner *r);
 
-/* Do the runs of the shard; return 0, or 1 after a warning. */
+/* Perform the runs of the shard; return 0, or 1 after a warning. */
 int runner_run(struct runner *r);
 
 /* Free the points and their rows. */

@@ -118,7 +118,7 @@ static const struct json_reader_key worker_keys[] = {
 	    .words = none, .help = "updates of each worker" },
 	{ "goal", JSON_READER_COUNT, AT(workers, goal), "0", 0, UINT32_MAX,
 	    .help = "updates of each worker after which the figure goal_ns is "
-	    "taken" },
+	    "measured" },
 	{ "arrivals", JSON_READER_WORD, AT(workers, arrivals), "periodic",
 	    .words = arrivals, .help = "rule for the time of a worker's next "
 	    "update" },
@@ -130,7 +130,7 @@ static const struct json_reader_key worker_keys[] = {
 	{ "burst", JSON_READER_COUNT, AT(workers, burst), "8", 1, UINT32_MAX,
 	    .help = "updates of a worker in one burst or train" },
 	{ "jitter", JSON_READER_TIME, AT(workers, jitter_ns), "0",
-	    .help = "greatest random delay of each update" },
+	    .help = "maximum random delay of each update" },
 	{ "walk", JSON_READER_SHARE, AT(workers, walk), "0",
 	    .help =
 	    "share by which each interval varies, with variations that add "

@@ -271,7 +271,7 @@ bpf_classifier_match_passing(
 
 /*
  * Write the code that matches frames according to the rules.  The code ends
- * with the action.
+ * with the action for matching frames.
  */
 static inline void
 bpf_classifier_match(struct ebpf_code *c, int map,
