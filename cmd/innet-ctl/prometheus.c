@@ -122,7 +122,10 @@ print_samples(FILE *f, struct samples *s, const char *prefix,
 	*s = (struct samples){ 0 };
 }
 
-/* Print that the switch answers, and the number of its jobs. */
+/*
+ * Print a metric that shows that the switch answers, and the number of its
+ * jobs.
+ */
 static void
 print_up(FILE *f, const cJSON *own, size_t jobs)
 {

@@ -267,10 +267,12 @@ certain_after(const struct spec *s, const struct txctl *t,
 {
 	const uint64_t lack = s->n - s->slots, threshold = t->threshold_ns;
 
-	if (t->kind == TXCTL_URGENT) {	/* f = (d - T) / T */
+	if (t->kind == TXCTL_URGENT) {	/* with urgent control, f is (d - T) /
+					 * T */
 		*num = (unsigned __int128)threshold * (s->n + lack);
 		*den = s->n;
-	} else {			/* f = T (d - T), in seconds */
+	} else {			/* with fair control, f is T (d - T), in
+					 * seconds */
 		*num = (unsigned __int128)threshold * threshold * s->n +
 		    (unsigned __int128)lack * SPEC_BILLION * SPEC_BILLION;
 		*den = (unsigned __int128)threshold * s->n;

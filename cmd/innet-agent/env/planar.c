@@ -57,9 +57,11 @@ struct hinge {
 	struct planar_body *a, *b;
 	struct planar_pin *pin;
 	struct xy arm_a, arm_b;
-	double kxx, kxy, kyy, det;	/* response of the ends to an impulse */
+	double kxx, kxy, kyy, det;	/* response of the ends of the hinge to
+					 * an impulse */
 	struct xy lever;		/* the ends' response to a unit twist */
-	struct xy hold;			/* impulse that offsets a unit twist */
+	struct xy hold;			/* impulse that compensates for a unit
+					 * twist */
 	double axial;			/* inertia of a twist while the ends are
 					 * held together */
 	double low, high;		/* speed that reaches a stop in one

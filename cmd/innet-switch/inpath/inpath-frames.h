@@ -522,7 +522,7 @@ inpath_send_part(struct inpath *ip, const uint8_t *head, uint32_t a,
 }
 
 /*
- * Send the datagrams of the frame that the plane forwards.  If the plane
+ * Send those datagrams of the frame that the plane forwards.  If the plane
  * forwards all of them unchanged, the frame leaves unchanged.
  */
 static inline void
