@@ -230,8 +230,8 @@ job_has_sent(const struct job *j, uint32_t m, int64_t t)
 }
 
 /*
- * Of all iterations with these low 24 bits, return the one that is nearest to
- * the newest iteration.
+ * Return the iteration that has these low 24 bits and is nearest to the newest
+ * iteration.
  */
 int64_t job_unwrap(const struct job *j, uint32_t iteration);
 
