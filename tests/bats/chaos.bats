@@ -24,7 +24,7 @@ setup() {
 			.results > 0.95 * $plain and .results < 1.05 * $plain' <<<"$output"
 	done
 	run -2 innet-sim --auth all x.json
-	[[ "$output" = *"--auth needs --chaos; in a scenario, give each training the key 'auth'"* ]]
+	[[ "$output" = *"--auth needs --chaos; in a scenario, give each training job the key 'auth'"* ]]
 	run -2 innet-sim --chaos 1 --auth some
 }
 
