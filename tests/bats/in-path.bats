@@ -545,7 +545,7 @@ six() {
 	unset INNET_TESTBED
 	BUILD=$builddir FIRST=16777100 bash "$srcdir/tests/chaos/hour.sh" 4 >hour 3>&- || { cat hour; false; }
 	cat hour
-	grep -q 'job 1 to [0-9]* past 2^24 1 times' hour
+	grep -q 'job 1 up to number [0-9]*, which passed 2^24 1 times' hour
 }
 
 @test "in the path: updates with a VLAN tag merge and keep the tag" {

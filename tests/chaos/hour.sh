@@ -1,18 +1,21 @@
 #!/usr/bin/env bash
-# hour.sh [SECONDS] - does a switch in the path last?
+# hour.sh [SECONDS] - load a switch in the path for a long time
 #
-# For SECONDS (3600) a switch stands in the path of a rack of network namespaces
-# (as root), between workers whose every sum is checked: job 2 brings it SEGMENTS
-# (100000) a second, gradients of 157 kB, and job 1 six floats as fast as they go,
-# from iteration FIRST (2^24 - 500000) on, so that it passes 2^24.  Updates for a
-# server wait in an Olaf queue before a link of 5 Mbit/s, which is never idle.
+# For SECONDS (default 3600) a switch runs in the path of a rack of network
+# namespaces (this needs root), and its workers check every sum.  Job 2 sends
+# SEGMENTS (default 100000) segments a second in gradients of 157 kB.  Job 1 sends
+# gradients of six floats without a pause.  It starts at iteration FIRST (default
+# 2^24 - 500000), so that its iteration numbers pass 2^24.  Updates for a server
+# wait in an Olaf queue before a link of 5 Mbit/s, which is never idle.
 #
-# A line every ten seconds: how long it has run, segments a second since the line
-# before, the iteration of job 1, kB of memory of the switch, Mbit/s of the queue.
-# At the end a line of figures, and status 1 if a sum was wrong, a worker gave up,
-# counters do not add up, memory grew by more than 1 MB after the first tenth (4 MB
-# in less than a minute), or the queue's pace over the last tenth, in less than a
-# minute over all of it, is off by more than 2 %.
+# The script prints a line every ten seconds: the time that has passed, segments
+# per second since the previous line, the iteration of job 1, kB of memory of the
+# switch, and Mbit/s of the queue.  It prints a line of figures at the end.
+# The exit status is 1 if a sum was wrong, a worker gave up or counters do not add
+# up.  It is also 1 if memory grew by more than 1 MB after the first tenth of the
+# time, or if the rate of the queue in the last tenth is off by more than 2 %.  In
+# a run of less than a minute memory may grow by 4 MB, and the rate is that of the
+# whole run.
 set -u
 share=$(cd "$(dirname "$0")/../../share" && pwd)
 build=$(cd "${BUILD:-.}" && pwd) || exit 2
@@ -26,18 +29,18 @@ export INNET_TESTBED
 trap 'kill "${pids[@]}" 2>/dev/null; wait; testbed.sh down "$INNET_TESTBED"; cd /; rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM
 
-# run HOST COMMAND...: in the background
+# run HOST COMMAND...: run the command on a host, in the background
 run() {
 	local host=$1
 	shift
 	testbed.sh exec "$host" "$@" &
 	pids+=($!)
 }
-# worker N JOB OPTION...: in the path of the switch, checked
+# worker N JOB OPTION...: start a worker that checks every sum
 worker() {
 	run "w$1" innet-worker -q -p iswitch --switch 10.77.0.1 --worker "$1" --job "$2" --check 2 "${@:3}" 2>>"w$1.$2"
 }
-# until_said WORD FILE
+# until_said WORD FILE: wait until the file contains the word
 until_said() {
 	until grep -qs "$1" "$2"; do
 		kill -0 "${pids[-1]}" 2>/dev/null || { cat "$2" >&2; exit 1; }
@@ -45,7 +48,7 @@ until_said() {
 	done
 }
 
-# The switch's counters, in the file now.
+# Write the counters of the switch into the file `now`.
 counters() {
 	local i
 	: >switch.out
@@ -57,8 +60,9 @@ counters() {
 	cp switch.out now
 }
 
-# Where job 1 begins is for commands to say: these two play eight iterations and
-# sixteen, and the workers that take their places take over their states.
+# Only a worker's command can choose the first iteration of job 1.  The commands
+# of two workers therefore run the first 8 and 16 iterations.  Then synthetic
+# workers replace these two workers and copy their states.
 cat >begin.py <<'END'
 import sys
 import numpy as np
@@ -94,7 +98,8 @@ for w in 2 3; do
 	run w$w innet-worker -q -p olaf --switch 10.77.0.2 --worker $w --synthetic 40kB --interval 10ms 2>w$w.0
 done
 
-# Lines of: ns, segments, iterations of job 1, kB, bytes of the queue
+# Print one line, and append one to the file `lines`: the time in ns, segments,
+# iterations of job 1, kB of memory, bytes that the queue sent.
 line() {
 	counters || return 1
 	jq -r --arg ns "$(date +%s%N)" --arg kb "$(resident "$switch")" '[$ns, ([.jobs[].counters.segments] | add),
@@ -108,12 +113,13 @@ line >/dev/null
 SECONDS=0 every=$((seconds < 40 ? (seconds + 3) / 4 : 10))
 for ((at = every; at <= seconds; at += every)); do
 	sleep $((at > SECONDS ? at - SECONDS : 0))
-	alive || { finding 'something has ended'; break; }
+	alive || { finding 'a program has ended'; break; }
 	printf '%5d s: ' $at
 	line || break
 done
 
-# All end in order, unless one gave up or had a wrong sum: then it has said so.
+# End the workers, then the switch.  A worker that gave up or received a wrong sum
+# has printed an error.
 kill "${workers[@]}"
 for p in "${workers[@]}"; do wait "$p" || finding 'a worker has failed'; done
 [ $bad -eq 0 ] || cat w?.[12]
@@ -132,15 +138,15 @@ jq -e '.jobs | all(.counters | .mismatched + .partial + .evicted + .nonfinite ==
 awk -v first="$first" '{ t[NR] = $1; s[NR] = $2; m[NR] = $4; q[NR] = $5; n = $3; if ($4 > most) most = $4 }
 	END {
 		for_all = (t[NR] - t[1]) / 1e9
-		# the clock is read some time after the counters
+		# the script reads the clock some time after the counters
 		a = int(NR * 0.1) + 1; z = for_all < 60 ? 1 : int(NR * 0.9)
 		for_s = (t[NR] - t[z]) / 1e9
 		pace = (q[NR] - q[z]) * 8e-6 / for_s
-		printf "%d s: %d segments/s, %d iterations of job 1 to %d past 2^24 %d times, memory %d kB at first, %d at last, %d at most, queue at the end %.2f Mbit/s\n",
+		printf "%d s: %d segments/s, %d iterations of job 1 up to number %d, which passed 2^24 %d times, memory %d kB at first, %d kB at the end, %d kB at most, queue at the end %.2f Mbit/s\n",
 		    (t[NR] - t[1]) / 1e9, (s[NR] - s[1]) / ((t[NR] - t[1]) / 1e9), n,
 		    (first + n) % 16777216, int((first + n) / 16777216), m[a], m[NR], most, pace
 		if (most > m[a] + (for_all < 60 ? 4096 : 1024)) { print "finding: memory grows"; bad = 1 }
-		if (pace < 5 * (0.98 - 1 / for_s) || pace > 5 * (1.02 + 1 / for_s)) { print "finding: the queue is off its pace"; bad = 1 }
+		if (pace < 5 * (0.98 - 1 / for_s) || pace > 5 * (1.02 + 1 / for_s)) { print "finding: the rate of the queue is off by more than 2 %"; bad = 1 }
 		exit bad
 	}' lines || bad=1
 exit $bad

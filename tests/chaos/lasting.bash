@@ -1,5 +1,7 @@
-# For bash to source: what long runs share.  $pids are those that have to live,
-# $python is the first python3 that has numpy, $log a file for messages.
+# lasting.bash - functions that the long runs share
+#
+# $pids lists the processes that must not end during the run, $python is the first
+# python3 that has numpy, and $log is a file for messages.
 #
 # shellcheck shell=bash disable=SC2034
 pids=() bad=0
@@ -11,7 +13,7 @@ done
 say() { echo "$*" | tee -a "${log:-/dev/null}"; }
 finding() { say "finding: $*"; bad=1; }
 
-# resident PID: kB of its memory
+# resident PID: print the resident memory of the process in kB
 resident() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$1/status"; }
 
 alive() {

@@ -1,30 +1,35 @@
 #!/usr/bin/env bash
-# live.sh SEED... - what innet-sim --chaos draws, played with programs that run
+# live.sh SEED... - run the trainings and faults of innet-sim --chaos with live
+# programs
 #
-# Between network namespaces (as root): the workers, racks, approach and mode of
-# the seed, its loss, repeats and late packets, and its faults, one after
-# another: links that are down, workers that stand still, or for every second of
-# these are killed with -9 and started again; switches, racks and servers that
-# are.  Synchronous: every sum must be right (--check).  Asynchronous: all weights
-# must be equal at each round when the faults are over.  All must end in time.
-# A line for each seed, and status 1 if there is a finding; its logs are kept.
+# The programs run in network namespaces (this needs root).  Each seed chooses the
+# workers, racks, approach and mode, the shares of lost, duplicated and late
+# packets, and faults, which happen one after another.  A link goes down; a worker
+# is stopped, or every second time killed and restarted; a switch or a server is
+# killed and restarted.
+# In synchronous mode every sum must be right (--check).  In asynchronous mode all
+# workers must have equal weights at each round after the faults.  All programs
+# must end in time.
+# The script prints a line for each seed.  If there is a finding, the exit status
+# is 1 and the script keeps the logs of that seed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 PATH=$here/../../share/testbed:$PATH
 port=5000 rc=0
 
-# The seed's training: workers racks mode approach bytes loss late twice
+# jq: the training of the seed: workers racks mode approach bytes loss late twice
 training='.trainings[0] as $t | .links as $l | [([[$t.workers, 2] | max, 6] | min),
 	(if $t.rack > 0 then 1 else 0 end), $t.mode, $t.approach,
 	([$t.vector | rtrimstr("B") | tonumber, 400000] | min),
 	([$l.loss + $l.burst * 5, 0.1] | min * 10000 | floor / 10000),
 	([$l.late, 0.05] | min), ([$l.twice, 0.05] | min)] | @tsv'
-# Its faults: what, index, ms
+# jq: the first six faults of the seed: kind, index, ms
 faults='.faults[:6][] | [(if .link then "link-" + .link elif .pause then "pause"
 	else .switch end), .index, ([[((.to | rtrimstr("ns") | tonumber) -
 	(.from | rtrimstr("ns") | tonumber)) / 1e6 | floor, 20] | max, 400] | min)] | @tsv'
 
-# on HOST NAME COMMAND...: in the background; its process is ${pid[NAME]}
+# on HOST NAME COMMAND...: run the command on a host in the background, and set
+# ${pid[NAME]}
 declare -A pid
 on() {
 	local host=$1 name=$2
@@ -34,7 +39,7 @@ on() {
 }
 address() { INNET_TESTBED=$id testbed.sh addr "$1"; }
 
-# begin NAME: a switch, a rack, a server or a worker, as the seed has it
+# begin NAME: start the switch, server or worker with the options of the seed
 begin() {
 	local sum='' out='--check '$workers' -c '$count rack=0
 	[ "$mode" = sync ] || { sum=--async out='--async --every 1'; }
@@ -58,7 +63,7 @@ begin() {
 	esac
 }
 
-# again NAME: it is killed, and started again after $1 ms
+# again NAME MS: kill the program, and restart it after MS ms
 again() {
 	kill -9 "${pid[$1]}" 2>/dev/null || return 0
 	wait "${pid[$1]}" 2>/dev/null
@@ -66,7 +71,7 @@ again() {
 	begin "$1"
 }
 
-# fault N WHAT INDEX MS
+# fault N KIND INDEX MS: cause the Nth fault, and undo it after MS ms
 fault() {
 	local host=w$(($3 % workers)) link=eth0 wait
 	wait=$(printf '0.%03d' "$4")
@@ -89,17 +94,18 @@ fault() {
 	esac
 }
 
-# Until all workers have ended; each with status 0.
+# Wait until all workers have ended.  Fail if one has not ended after 60 s, or if its
+# exit status is not 0.
 ended() {
 	local k
 	for ((k = 0; k < workers; k++)); do
 		timeout 60 tail --pid="${pid[w$k]}" -f /dev/null
-		kill -0 "${pid[w$k]}" 2>/dev/null && { echo "w$k has not ended 60 s after its turn"; return 1; }
+		kill -0 "${pid[w$k]}" 2>/dev/null && { echo "w$k is still running after 60 s"; return 1; }
 		wait "${pid[w$k]}" || { echo "w$k: $(tail -n 1 "w$k.err")"; return 1; }
 	done
 }
 
-# rounds: the latest that any worker has told of
+# rounds: print the latest round that a worker has reported
 rounds() { tail -qn 1 w?.out | jq -s 'map(.round // 0) | max'; }
 
 judge() {
@@ -116,14 +122,14 @@ judge() {
 	done
 	for ((k = 0; k < workers; k++)); do kill -TERM "${pid[w$k]}" 2>/dev/null; done
 	ended || return
-	((seen >= from + 50)) || { echo "a worker stands at round $seen, others were at $from"; return 1; }
-	[ "$approach" = switch ] || return 0	# a server tells each his own
+	((seen >= from + 50)) || { echo "a worker has reached only round $seen; another was at $from"; return 1; }
+	[ "$approach" = switch ] || return 0	# a server sends each worker other weights
 	jq -sc --argjson from "$from" '[.[] | select(.crc and .round > $from)] |
 		group_by(.round) | map(select(map(.crc) | unique | length > 1)) | .[0]' w?.out |
-		grep -qx null || { echo 'a round has different weights'; return 1; }
+		grep -qx null || { echo 'workers have different weights at the same round'; return 1; }
 }
 
-# play SEED: in a folder of its own
+# play SEED: run one training in the current folder
 play() {
 	local drawn why list name n=0 what index ms kind=rack
 	drawn=$(innet-sim -v --chaos "$1" --runs 1 2>/dev/null | head -n 1)
@@ -140,11 +146,11 @@ play() {
 		fault $((n++)) "$what" "$index" "$ms"
 		sleep 0.1
 	done < <(jq -r "$faults" <<<"$drawn")
-	judge >why || rc=1	# not in a shell of its own: it waits
+	judge >why || rc=1	# not in a subshell, because it waits for children
 	why=$(<why)
 	printf 'seed %s: %s %s, %s workers%s, %s B, loss %s, %s faults: %s\n' "$1" "$approach" \
 		"$mode" "$workers" "$([ "$racks" -eq 0 ] || echo ' in racks')" "$bytes" "$loss" \
-		"$n" "${why:-as it should be}"
+		"$n" "${why:-no finding}"
 	kill "${pid[@]}" 2>/dev/null
 	wait
 	pid=()

@@ -1,17 +1,21 @@
 #!/usr/bin/env bash
-# mutations.sh [NAME...] - break the code of repair in small ways, one at a time
-# in a copy, and see that innet-sim --chaos finds each.  Run it in a build; RUNS
-# (40000) are tried for each, from the seed CHAOS (1) on.
-# A line for each: its name, and the first finding or "not found".
+# mutations.sh [NAME...] - break the code that repairs losses in small ways, one at
+# a time in a copy, and check that innet-sim --chaos finds each fault
+#
+# Run this in a build folder.  Each fault gets RUNS (default 40000) simulated runs
+# with the seeds from CHAOS (default 1) on.  The script prints a line for each
+# fault: its name, and the first finding or "not found".
 set -u
 build=$PWD
 src=$(cd "$(dirname "$0")/../.." && pwd)
 runs=${RUNS:-40000} seed=${CHAOS:-1} rc=0
 
-# NAME|FILE of common|the code there|the code that replaces it, as sed needs them
-# (Not found: a notice that is forgotten, because it costs only a time-out; a
-# resend that heeds no floor, which is one packet twice since what was sent again
-# is marked; and a STATE that takes a worker back twice, which ends as it should.)
+# NAME|FILE in common/|the old code|the new code, both quoted for sed
+#
+# Three faults are not in the list because no run would find them.  A lost notice
+# costs only a timeout.  A resend that ignores the floor sends one packet twice,
+# because resent packets are marked.  A STATE that sets a worker back twice still
+# leads to the right end.
 mutations='accept-duplicate|iswitch/job-segments.h|} else if (sums_has(&j->sums, at, id)) {|} else if (id % 2 \&\& sums_has(\&j->sums, at, id)) {
 accept-old-push|iswitch/job-segments.h|\*last != 0 && !seg_before(\*last - 1, g->iteration)|*last == g->iteration + 1 \&\& g->index % 2
 restart-too-early|iswitch/job-segments.h|return t >= j->start && sums_may_begin(&j->sums, j->done_before, t, i);|return t >= j->start;
@@ -34,7 +38,7 @@ copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 libs=$(sed -nE 's/^(PCAP|NETTLE|CSV|CJSON)_LIBS = //p' Makefile | tr '\n' ' ')
 
-# mutate NAME FILE FROM TO: the copy with that change, compiled
+# mutate NAME FILE FROM TO: replace FROM by TO in a copy, and compile the copy
 mutate() {
 	local file=$copy/common/$2 was=$src/common/$2
 	local from=${3//\\|/\\x7c}
@@ -53,7 +57,7 @@ mutate() {
 }
 
 while IFS= read -r line; do
-	line=${line//\\|/$'\x01'}	# of the code's own
+	line=${line//\\|/$'\x01'}	# a | of the code
 	IFS='|' read -r name file from to <<<"$line"
 	[ $# -eq 0 ] || [[ " $* " == *" $name "* ]] || continue
 	mutate "$name" "$file" "${from//$'\x01'/|}" "${to//$'\x01'/|}" || { rc=1; continue; }

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# run.sh INNET-SIM SECONDS - random trainings under faults for SECONDS, from
-# untried seeds: half the time in simulation, half of it live
-# (live.sh; that takes root).  Each finding is a line with its seed; then the
-# status is 1.
+# run.sh INNET-SIM SECONDS - run random trainings with faults for SECONDS
+#
+# The seeds come from the clock, so they are new.  Half of the time goes to
+# simulation and half to live programs (live.sh, which needs root).  Each finding
+# is a line with its seed; if there is one, the exit status is 1.
 set -u
 sim=$1 seconds=${2:-60} runs=0 lives=0 rc=0
 here=$(cd "$(dirname "$0")" && pwd)
@@ -28,7 +29,7 @@ while [ $SECONDS -lt $((seconds / 2)) ]; do
 done
 echo "$runs runs in simulation"
 if ! ip netns add "innet-$$-try" 2>/dev/null; then
-	echo 'none live: network namespaces need root'
+	echo 'no live runs: network namespaces need root'
 	exit $rc
 fi
 ip netns del "innet-$$-try"

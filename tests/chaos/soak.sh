@@ -1,18 +1,26 @@
 #!/usr/bin/env bash
-# soak.sh [SECONDS] [LOG] - do live programs with a key last?
+# soak.sh [SECONDS] [LOG] - run live programs with a key for a long time
 #
-# For SECONDS (7200), over 127.0.0.1 and gently: a keyed job of four workers under
-# two switches and a third, proofs on everything and 2 % lost at each; six workers
-# of two clusters at an Olaf queue of 5 Mbit/s before a server that saves; and a
-# replay memory with three actors and a learner, whose table is full after a while,
-# beside an innet-agent's actor and learner that play for some seconds of each minute.
+# For SECONDS (default 7200) these programs run on 127.0.0.1 with a low load:
 #
-# A line each tenth of the time, or minute, to LOG as well: iterations, updates,
-# experiences, the longest iteration, kB of each server.  Workers check each sum and
-# the learner each experience.  Status 1 at the end, and a line that begins with
-# "finding", if one was wrong, something ended or gave up, an iteration took longer
-# than LONGEST (10) seconds, counters do not add up, or memory grew by more than 1 MB
-# after the first tenth.
+# - A job with a key and four workers, two under each of two rack switches, which
+#   have a common parent.  All packets carry authentication tags, and each switch
+#   and worker loses 2 % of them.
+# - Six workers of two clusters send updates through an Olaf queue of 5 Mbit/s to
+#   a server that saves its weights.
+# - Three actors and a learner use a replay memory, whose table fills up.  An actor
+#   and a learner of innet-agent use the same memory for some seconds of each
+#   minute.
+#
+# The script prints a line every minute (in a run of less than 600 s, every tenth
+# of the time), and appends it to LOG: iterations, the longest iteration,
+# experiences, and kB of memory of each server.  Workers check each sum, and the
+# learner checks each experience.
+#
+# Each fault is a line that begins with "finding", and then the exit status is 1.
+# Faults are: a wrong sum or experience, a program that ended or gave up, an
+# iteration that took longer than LONGEST (default 10) seconds, counters that do
+# not add up, and memory that grew by more than 1 MB after the first tenth.
 set -u
 share=$(cd "$(dirname "$0")/../../share" && pwd)
 build=$(cd "${BUILD:-.}" && pwd) || exit 2
@@ -25,8 +33,8 @@ servers=() names=() works=() of=() actor=''
 trap 'kill "${pids[@]}" $actor 2>/dev/null; wait; cd /; rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM
 
-# server NAME COMMAND...: serve on a port of its own, in the file NAME.port; with a
-# report in NAME.json at its end
+# server NAME COMMAND...: start a server on a free port.  It writes the port into
+# NAME.port, and its report into NAME.json when it ends.
 server() {
 	local name=$1
 	shift
@@ -38,7 +46,7 @@ server() {
 	done
 }
 at() { echo "127.0.0.1:$(cat "$1.port")"; }
-# work NAME COMMAND...: run it until a signal ends it
+# work NAME COMMAND...: run the command in the background until a signal ends it
 work() {
 	local name=$1
 	shift
@@ -46,7 +54,7 @@ work() {
 	pids+=($!) works+=($!) of+=("$name")
 }
 
-# A worker's command: sums are checked, and the longest exchange is kept.
+# The command of a worker: it checks each sum and records the longest exchange.
 cat >check.py <<'END'
 import os, sys, time
 import numpy as np
@@ -68,7 +76,8 @@ with innet_stream.Stream(np.zeros(n, '<f4'), give=lambda: b'', take=lambda s: No
             os.replace('new%d' % s.worker, 'at%d' % s.worker)
         time.sleep(0.05)
 END
-# Experiences: what the key makes of them; a learner that tells them again.
+# An actor (0 to 2) adds experiences whose observation follows from their key.  The
+# learner (3) draws experiences and checks their observations.
 cat >replay.py <<'END'
 import os, sys, time
 import numpy as np
@@ -126,12 +135,12 @@ agents() {
 		--gradients "$1" 2>learner.err || { cat learner.err; return 1; }
 	wait $actor || { cat actor.err; return 1; }
 }
-# A line; memory of all servers goes to the file lines.
+# line SECOND: print one line; append the memory of all servers to the file `lines`.
 line() {
 	local p kb=()
 	for p in "${servers[@]}"; do kb+=("$(resident "$p")"); done
 	echo "${kb[*]}" >>lines
-	say "$(printf '%5d s: %d iterations, the longest %.3f s, %d experiences put, %d drawn, kB of' "$1" \
+	say "$(printf '%5d s: %d iterations, the longest %.3f s, %d experiences added, %d drawn, kB of' "$1" \
 		$(sort -g at? | awk '{ if ($2 > l) l = $2; n = NR == 1 ? $1 : n } END { print n, l }') \
 		$(cat replay[012] | awk '{ n += $1 } END { print n }') "$(cat replay3)") ${names[*]} ${kb[*]}"
 }
@@ -141,12 +150,12 @@ SECONDS=0 every=$((seconds < 600 ? (seconds + 9) / 10 : 60))
 for ((t = every; t <= seconds; t += every)); do
 	agents 200 || finding 'an agent has failed'
 	sleep $((t > SECONDS ? t - SECONDS : 0))
-	alive || { finding "something has ended: $(cat ./*.err | grep -v listening)"; break; }
+	alive || { finding "a program has ended: $(cat ./*.err | grep -v listening)"; break; }
 	line $t
 done
 
 kill "${works[@]}" 2>/dev/null
-for ((w = 0; w < ${#works[@]}; w++)); do	# those in Python end by the signal
+for ((w = 0; w < ${#works[@]}; w++)); do	# Python scripts end by the signal
 	wait "${works[w]}" || [ "$? ${of[w]%?}" = "143 replay" ] || finding "${of[w]} has failed: $(tail -n 2 "${of[w]}.err")"
 done
 for ((s = ${#servers[@]} - 1; s >= 0; s--)); do
@@ -155,23 +164,23 @@ for ((s = ${#servers[@]} - 1; s >= 0; s--)); do
 done
 for s in "${names[@]}" sync0 olaf0; do echo "$s $(jq -c . "$s.json")" >>"$log"; done
 
-# holds WHAT FILE CONDITION
+# holds FINDING FILE CONDITION: report a finding if the condition is false in FILE
 holds() { jq -e "$3" "$2" >/dev/null || finding "$1: $2"; }
 for s in root rack1 rack2; do
 	holds 'segments do not add up' $s.json '.jobs | length > 0 and all(.counters | .segments > 0 and
 		.segments == .added + .duplicate + .late + .early + .resent + .stale + .mismatched +
 		.halted + .no_slot + .no_memory)'
-	holds 'what no honest member sends' $s.json '.jobs | all(.counters |
+	holds 'a counter of invalid segments is not 0' $s.json '.jobs | all(.counters |
 		.mismatched + .partial + .evicted + .nonfinite + .bad_proof == 0)'
 done
 for s in root rack1 rack2 olaf ps; do
 	holds 'packets do not add up' $s.json '.packets == .taken + .own + .regular + .passed + (.ignored | add // 0)'
-	holds 'unproved or foreign' $s.json '.switch | .bad_mac + .unproved + .replayed + .reflected + .bad_control == 0'
+	holds 'a counter of unauthenticated packets is not 0' $s.json '.switch | .bad_mac + .unproved + .replayed + .reflected + .bad_control == 0'
 done
 holds 'updates do not add up' olaf.json '.totals | .arrived.packets > 0 and .arrived.constituents ==
 	.delivered.constituents + .superseded.constituents + .dropped_full.constituents +
 	.dropped_limit.constituents + .queued.constituents'
-for f in sync?.json; do holds 'iterations are missed' "$f" '.missed + .partial + .bad_proof == 0 and .iterations > 0'; done
+for f in sync?.json; do holds 'a worker missed iterations' "$f" '.missed + .partial + .bad_proof == 0 and .iterations > 0'; done
 [ "$(cat at? | awk -v l="$longest" '$2 > l { n++ } END { print n + 0 }')" = 0 ] ||
 	finding "an iteration took longer than $longest s: $(cat at?)"
 awk -v names="${names[*]}" '{ for (i = 1; i <= NF; i++) kb[NR, i] = $i; n = NF }
