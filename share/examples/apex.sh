@@ -1,52 +1,56 @@
 #!/usr/bin/env bash
-# apex.sh - Ape-X: actors, a replay memory and a learner, as in two papers
+# apex.sh - measure Ape-X (actors, a replay memory and a learner) as two papers do
 #
 #	share/examples/apex.sh -o DIR [--quick] [--seed N] [--seconds T]
 #		[--turns N] [--actors LIST] [--only NAME[,NAME...]]
 #		[--give-way fifo|idle|nice]
 #
-# Actors play and push experiences into a memory, a learner draws from it, and
-# sets parameters that the actors pull.  The memory is innet-memory, or a plain
-# redis-server that keeps a list, the sum tree being the learner's; REPLAY=memory
-# or REPLAY=redis in the environment leaves the other one out.  Measured are
+# Actors play and push experiences into a memory. A learner draws experiences
+# from the memory, and sets parameters that the actors pull. The memory is
+# innet-memory, or a plain redis-server that keeps a list; then the learner has
+# the sum tree. REPLAY=memory or REPLAY=redis in the environment selects one of
+# the two memories. The script has five parts:
 #
-# learn: how soon eight actors and a learner solve CartPole;
+# learn: how soon eight actors and a learner solve CartPole.
 # latency: how long a push, a pull, a set and a draw take with 1 to 8 actors
-#     (--actors 1,2,3,4,5,6,7,8), for --seconds T (10) in each of --turns N (3),
-#     the memories one after the other: Breakout by MinAtar's rules, 200
-#     experiences a push, parameters pulled every 200 steps, draws of 512
-#     (Furukawa and Matsutani, Figures 10 and 11); with a plain Redis draws are
-#     the learner's own, and what they are made from it fetches;
-# paper: the same with experiences filled up to 213.5 kB and parameters to 13 MB,
-#     the paper's sizes, in a memory of 2048, for three times as long;
-# network: the same as latency with 1, 4 and 8 actors; memory, learner and each
-#     actor have hosts of their own, whose links carry 1 Gbit/s (rack), or
-#     100 Mbit/s with 10 ms more on the memory's, each way (wide), also three
-#     times as long, for a set is to meet the pushes, and seldom is; needs root;
-# rate: gradients in a second with and without hidden draws, batches of 64, 256
-#     and 1024, once the actors are done (Meng et al., Figures 9 and 10); from
-#     innet-memory also with four batches by one exchange (by4).
+#     (--actors 1,2,3,4,5,6,7,8). Each memory runs in each of --turns N (3) turns,
+#     for --seconds T (10). The actors play Breakout by MinAtar's rules, push 200
+#     experiences at a time, and pull parameters every 200 steps. The learner
+#     draws 512 experiences at a time (Furukawa and Matsutani, Figures 10 and
+#     11). With a plain Redis the learner fetches the experiences, and draws them
+#     from its own sum tree.
+# paper: like latency, but padding makes an experience 213.5 kB and the parameters
+#     13 MB long, which are the paper's sizes. The memory has room for 2048
+#     experiences, and a run takes three times as long.
+# network: like latency, with 1, 4 and 8 actors. The memory, the learner and each
+#     actor run on hosts of their own. Links carry 1 Gbit/s (rack), or 100 Mbit/s
+#     with 10 ms more delay each way on the memory's link (wide). A run takes
+#     three times as long, because few sets happen at the same time as a push.
+#     This needs root.
+# rate: gradients per second with and without hidden draws, in batches of 64, 256
+#     and 1024, after the actors have ended (Meng et al., Figures 9 and 10). With
+#     innet-memory this is also measured with four batches in one exchange (by4).
 #
 # The papers have one machine each for the memory, the learner and each actor.
-# Here they share one machine, and they should wait for the memory and not for a
-# processor. In latency, if it is allowed, all are therefore of class fifo
-# (chrt): the memory has the highest priority; the learner, and an actor during
-# an exchange (--realtime), have the next. Otherwise a process whose answer has
-# arrived would wait milliseconds for the time slices of others. In the other
-# parts links and sums take longer, so actors are of class idle. In paper, where
-# a push is megabytes, and in a quick run they are only nice, so that they
-# always get some time.
+# Here all processes share one machine, and they should wait for the memory and
+# not for a processor. In latency all processes therefore have class fifo (chrt)
+# if that is allowed. The memory has the highest priority; the learner, and an
+# actor during an exchange (--realtime), have the next. Otherwise a process whose
+# answer has arrived would wait milliseconds for the time slices of others. In
+# the other parts links and computations take longer, so actors have class idle.
+# In paper, where a push has megabytes, and in a quick run, actors are only nice,
+# so that they always get some time.
 #
 # innet-memory touches a gigabyte when it starts (--touch): on a virtual
 # machine a large page that is touched first by a push can take 4 ms.
 #
-# DIR gets learn.csv, latency.csv, paper.csv, network.csv and rate.csv, which
-# are also printed, and bars of each drawn by innet-plot. breakdown.csv shows in
-# percent how actors and learner spent their time in latency, paper and network
-# (Furukawa and Matsutani, Figure 6); rate-breakdown.csv shows this for the
-# learner in rate (Meng et al., Figure 3). --only selects parts; without it,
-# network is left out if it cannot run here. --quick is a short form for tests.
-# This needs jq. The exit status is 1 if a run failed.
+# The script writes learn.csv, latency.csv, paper.csv, network.csv and rate.csv
+# into DIR, prints them, and lets innet-plot draw bars of them. breakdown.csv
+# shows in percent how actors and learner spent their time in latency, paper and
+# network (Furukawa and Matsutani, Figure 6). rate-breakdown.csv shows the same
+# for the learner in rate (Meng et al., Figure 3). --only selects parts; without
+# --only, the script omits network if network cannot run here. --quick does short
+# runs, for tests. This needs jq. The exit status is 1 if a run failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -59,7 +63,7 @@ while [ $# -gt 0 ]; do
 	--quick) quick=1; shift; continue ;;
 	-h|--help) sed -n '2,/^set /{/^set /!p}' "$0" | sed 's/^# \?//'; exit 0 ;;
 	esac
-	[ $# -ge 2 ] || misuse "$1 needs a value, or is unknown"
+	[ $# -ge 2 ] || misuse "$1 is unknown, or its value is missing"
 	case $1 in
 	-o) out=$2 ;;
 	--seed) seed=$2 ;;
@@ -72,15 +76,15 @@ while [ $# -gt 0 ]; do
 	esac
 	shift 2
 done
-[ -n "$out" ] || misuse '-o DIR is needed, where results go'
+[ -n "$out" ] || misuse 'use -o DIR to name a folder for the results'
 # A quick run ends when it has learned a little, however busy the machine is.
 enough=${quick:+--gradients 50} few_times=${quick:+1}
-: "${few_times:=3}"	# where gradients are few
-: "${many_turns:=${quick:+1}}" "${many_turns:=3}"	# of latency
+: "${few_times:=3}"	# how many times as long a run with few gradients takes
+: "${many_turns:=${quick:+1}}" "${many_turns:=3}"	# turns of latency
 : "${seconds:=${quick:+60}}" "${seconds:=10}"
 touch=''
-[ -n "$quick" ] || touch='--touch 1G'	# before anyone waits for it
-few=${actors:-${quick:+1}}	# of network
+[ -n "$quick" ] || touch='--touch 1G'	# before a client waits for the memory
+few=${actors:-${quick:+1}}	# numbers of actors in network
 : "${few:=1,4,8}"
 : "${actors:=${quick:+1,2}}" "${actors:=1,2,3,4,5,6,7,8}"
 [[ $seed =~ ^(0|[1-9][0-9]{0,5})$ ]] || misuse "--seed '$seed' is not a number up to 999999"
@@ -102,22 +106,22 @@ done
 memories='redis memory'
 case ${REPLAY-} in
 '') command -v redis-server >/dev/null ||
-	{ say 'no redis-server here: innet-memory alone'; memories=memory; } ;;
+	{ say 'redis-server is missing: only innet-memory runs'; memories=memory; } ;;
 redis|memory) memories=$REPLAY ;;
-*) misuse "REPLAY=$REPLAY: redis or memory" ;;
+*) misuse "REPLAY=$REPLAY is neither redis nor memory" ;;
 esac
 
 testbed=$here/../testbed/testbed.sh
-unset INNET_TESTBED	# of our own, or none
+unset INNET_TESTBED	# this script makes its own testbeds
 
 if [[ ,${only:-$parts}, == *,network,* ]] && ! why=$("$testbed" list 2>&1 >/dev/null); then
 	[ -z "$only" ] || { say "$why"; exit 1; }
-	say "network is left out: $why"
+	say "the part network does not run: $why"
 	parts=${parts/network,/}
 fi
 : "${only:=$parts}"
 
-# However it ends, nothing is left running; what runs write is in $work.
+# End all processes at every exit.  The runs write their files into $work.
 running='' server=''
 work=$(mktemp -d) || exit 1
 end() {
@@ -131,14 +135,15 @@ trap end EXIT
 trap 'exit 1' INT TERM
 mkdir -p "$out" && cd "$out" || exit 1
 
-# on HOST COMMAND...: there, if there are hosts
+# on HOST COMMAND...: run the command on the host, or here if there is no testbed
 on() {
 	[ -n "${INNET_TESTBED-}" ] || exec "${@:2}"
 	exec "$testbed" exec "$@"
 }
 
-# ways CLASS: what memory, learner and actors are started by, unless --give-way
-# says, and how actors exchange
+# ways CLASS: set the commands that start the memory ($first), the learner
+# ($ahead) and the actors ($behind) with their priorities, and the actors' option
+# $exchange.  --give-way overrides the class.
 ways() {
 	first='' ahead='' behind='' exchange=''
 	case ${give_way:-$1} in
@@ -148,7 +153,7 @@ ways() {
 	esac
 }
 
-# serve_far MEMORY: on the testbed's server
+# serve_far MEMORY: start the memory on the host `server` of the testbed
 serve_far() {
 	local server_port=7000
 	if [ "$1" = redis ]; then
@@ -173,7 +178,7 @@ serve_far() {
 	return 1
 }
 
-# serve MEMORY: start it; what agents need to find it in $at
+# serve MEMORY: start the memory, and set $at to the option that lets agents find it
 serve() {
 	rm -f "$work/socket"
 	[ -z "${INNET_TESTBED-}" ] || { serve_far "$1"; return; }
@@ -203,7 +208,7 @@ unserve() {
 	server=''
 }
 
-# play N OPTION...: start N actors, reports in $work/aI.json.
+# play N OPTION...: start N actors, which write their reports into $work/aI.json
 play() {
 	local n=$1 i
 	shift
@@ -217,7 +222,8 @@ play() {
 	done
 }
 
-# learn SECONDS OPTION...: a learner, ended after so long; 1 if it or an actor failed
+# learn SECONDS OPTION...: run a learner for at most that time, and wait for the
+# actors.  Return 1 if the learner or an actor failed.
 learn() {
 	local span=$1 rc=0 p
 	shift
@@ -232,7 +238,8 @@ learn() {
 }
 
 failed=''
-# attempt WORDS: a run in words; its server ends in any case
+# attempt WORDS: start the memory, call run(), and end the memory.  WORDS describe
+# the run to the user.
 attempt() {
 	say "$*"
 	if ! serve "$memory" || ! run; then
@@ -249,10 +256,11 @@ learn_run() {
 		"$work/l.json" | tr -d '"' >>learn.csv
 }
 
-# The requests whose latencies are measured.  Draws are timed with nothing hidden.
+# The requests whose latencies are measured.  The learner does not prefetch draws.
 columns='push pull set sample fetch'
 latency_run() {
-	# a quick run needs the experiences of all actors, or it ends before one starts
+	# a quick run waits for experiences of all actors; otherwise it could end before
+	# an actor has started
 	local steps='' warmup=1000
 	if [ -n "$quick" ]; then
 		steps='--steps 3000' warmup=$((3000 * n - 2000))
@@ -263,12 +271,12 @@ latency_run() {
 	learn $((seconds * times)) --env breakout --algo dqn --dueling no --n-step 3 \
 		--batch 512 --warmup $warmup \
 		--replay per --publish $publish --no-prefetch $enough $sizes || return
-	# for row()
+	# row() reads these files
 	cat "$work"/a*.json >>"$work/actors-$memory-$n"
 	cat "$work/l.json" >>"$work/learners-$memory-$n"
 }
 
-# row: of $memory and $n, what all turns of theirs had
+# row: write the results of all turns with $memory and $n actors
 row() {
 	[ -e "$work/learners-$memory-$n" ] || return
 	jq -rs --arg m "$memory" --arg n "$n" --slurpfile l "$work/learners-$memory-$n" '
@@ -282,7 +290,7 @@ row() {
 		[($l | map(.gradients_per_s) | add / length), (map(.pushed) | add) / ($l | map(.elapsed_s) | add)] | map(
 			if type == "number" then (10000 * . + 0.5 | floor / 10000) else . end) | @csv' \
 		"$work/actors-$memory-$n" | tr -d '"' >>"$csv"
-	# what took part of the time: of actors on average, and of the learner
+	# the shares of the time: means over the actors, then those of the learner
 	jq -rs --arg p "$part" --arg m "$memory" --arg n "$n" --slurpfile l "$work/learners-$memory-$n" '
 		def share(f): map(100 * (f) / .elapsed_s) | add / length;
 		def all(f): f | if . == null then 0 else .count * .mean_s end;
@@ -296,7 +304,7 @@ row() {
 
 rate_run() {
 	local hide='' all=''
-	[ -z "$quick" ] || all='--warmup 20000'		# of both actors
+	[ -z "$quick" ] || all='--warmup 20000'	# experiences of both actors
 	case $hidden in
 	no) hide=--no-prefetch ;;
 	by4) hide='--batches 4' ;;
@@ -316,13 +324,14 @@ rate_run() {
 		[$a, ($b | tonumber), $s, $h] + . | @csv' "$work/l.json" | tr -d '"' >>rate-breakdown.csv
 }
 
-# bars NAME LABEL: draw NAME.csv
+# bars NAME LABEL: draw NAME.csv, if gnuplot is installed
 bars() {
 	! command -v gnuplot >/dev/null || innet-plot bars --label "$2" -w "$1.svg" "$1.csv" ||
 		failed=1
 }
 
-# beside FILE COLUMN NAME: that column of FILE by actors, a memory beside the other
+# beside FILE COLUMN NAME: write NAME.csv, which has that column of FILE for each
+# number of actors, with the memories side by side
 beside() {
 	awk -F, -v c="$2" 'NR == 1 { next }
 		{ v[$1 "," $2] = $c; if (!($2 in seen)) { seen[$2] = 1; order[++k] = $2 } if (!($1 in kind)) { kind[$1] = ++m; kinds[m] = $1 } }
@@ -358,11 +367,11 @@ latencies() {
 
 wants() { [[ ,$only, == *,$1,* ]]; }
 
-link=''		# options of the testbed that runs are in
-publish=25	# gradients between parameters
-times=1		# --seconds of a run
-turns=1		# runs of a cell, a memory after the other
-most='nice'	# how actors give way
+link=''		# options of the testbed, or '' to run without a testbed
+publish=25	# gradients from one set of the parameters to the next
+times=1		# a run takes --seconds times this
+turns=1		# runs for each memory and number of actors
+most='nice'	# scheduling class of actors in most parts
 ! chrt --idle 0 true 2>/dev/null || most=idle
 ways $most
 echo part,memory,actors,actor_compute_percent,actor_push_percent,actor_pull_percent,learner_compute_percent,learner_sample_percent,learner_set_percent >breakdown.csv
@@ -393,7 +402,7 @@ if wants network; then
 	link='--rate 1gbit'
 	latencies network-rack
 	link='--rate 100mbit --delay 10ms'
-	publish=1	# gradients are few there
+	publish=1	# the slow link allows few gradients
 	latencies network-wide
 	link='' times=1
 	{ sed '1s/^/link,/; 2,$s/^/rack,/' network-rack.csv; sed '1d; s/^/wide,/' network-wide.csv; } >network.csv
@@ -418,7 +427,7 @@ if wants rate; then
 		END { printf "batch"; for (i = 1; i <= m; i++) printf ",%s", kinds[i]; print ""
 		for (j = 1; j <= n; j++) { printf "%s", order[j]; for (i = 1; i <= m; i++) printf ",%s", v[order[j] "," kinds[i]]; print "" } }' \
 		rate.csv >rate-bars.csv
-	bars rate-bars 'gradients in a second'
+	bars rate-bars 'gradients per second'
 fi
 for name in learn latency paper network rate; do
 	! wants $name || { echo "# $name"; column -s, -t "$name.csv"; echo; }

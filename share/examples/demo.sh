@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
-# demo.sh - three clusters train CartPole across an Olaf queue, then a FIFO
+# demo.sh - three clusters train CartPole over a link with an Olaf queue, then over
+# a link with a FIFO
 #
 #	share/examples/demo.sh [--seed N] [--seconds N] [--out DIR] [--impair LIST]
 #
-# DIR is build/demo of a tree, or else ./demo.  --impair is the switch's, and
-# applies to both arms.
+# The results go to DIR (default: demo in the build folder, or ./demo if there is
+# no build folder).  The switch gets the option --impair LIST in both runs.
 #
-# Nine agents in three clusters train across a live switch whose uplink carries
-# about a quarter of what they send: first with an Olaf queue, then with a
-# drop-tail queue of the same size.  Both arms have the same seeds, slots, rate,
-# reply mode and time.  Ages count from what was sent.  Exits 1 when Olaf's agents
-# did not solve CartPole, 475 on average over 100 episodes in a row, or its mean
-# age is not the lower one.
+# Nine agents in three clusters train across a live switch.  The uplink of the
+# switch can carry about a quarter of the traffic that the agents send.  The first
+# run has an Olaf queue, the second a drop-tail queue of the same size.  Both runs
+# have the same seeds, slots, rate, reply mode and time.  The age of an update
+# counts from the time at which its worker sent it.  The exit status is 1 if the
+# agents with Olaf did not solve CartPole (a mean reward of 475 over 100
+# consecutive episodes), or if the mean age with Olaf is not lower than with FIFO.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 seed=1 seconds=25 out='' impair=''
@@ -37,12 +39,13 @@ mkdir -p "$out" && cd "$out" || exit 1
 clusters='1 2 3' workers='0 1 2'
 interval=30 slots=8 rate=22Mbit	# 9 x 36,694 bytes every 30 ms is 88 Mbit/s
 
-# However it ends, nothing is left running.
+# End all processes at every exit.
 running=''
 trap '[ -z "$running" ] || kill $running 2>/dev/null; wait' EXIT
 trap 'exit 1' INT TERM
 
-# Wait for a file to be written: FILE WHAT PID
+# await FILE NAME PID: wait until the file has content.  NAME is the program's name
+# in the error message.
 await() {
 	for _ in $(seq 500); do
 		[ -s "$1" ] && return 0
@@ -53,7 +56,7 @@ await() {
 	return 1
 }
 
-# One arm: NAME of the switch's program, which names its files as well.
+# arm QUEUE: train with that queue.  The names of the files begin with QUEUE.
 arm() {
 	local p=$1 ps sw pids='' rc=0
 	rm -f "$p"-* "$p".*
@@ -87,8 +90,9 @@ arm() {
 	return $rc
 }
 
-# ARM last|best: the mean reward of an agent's last 100 episodes, or of the best 100
-# in a row, since one that has learned may unlearn; over all of them.
+# reward QUEUE last|best: print the mean reward of the last 100 episodes, or of the
+# best 100 consecutive episodes of each agent, as a mean over the agents.  An agent
+# that has learned the task can forget it again, so the best episodes count too.
 reward() {
 	for f in "$1"-[0-9]-[0-9].csv; do
 		tail -n +2 "$f" | awk -F, -v want="$2" '
@@ -99,7 +103,7 @@ reward() {
 }
 
 printf 'demo: 3 clusters of 3 workers, CartPole with A2C; %s\n' \
-	"uplink $rate, offered about four times that" >&2
+	"uplink $rate; the agents send about four times as much" >&2
 for p in olaf fifo; do arm $p || exit 1; done
 
 for p in olaf fifo; do
@@ -135,6 +139,6 @@ innet-plot page -w page.html olaf.csv fifo.csv olaf.json fifo.json \
 	--group fifo fifo-ages.json fifo-[0-9]-[0-9].csv &&
 	printf 'page: %s/page.html\n' "$PWD"
 awk -v r="$(reward olaf best)" -v a="$(value olaf mean_age_ns)" -v b="$(value fifo mean_age_ns)" 'BEGIN {
-	if (r < 475) { print "demo: Olaf reached " r ", not 475" >"/dev/stderr"; bad = 1 }
-	if (a >= b) { print "demo: Olaf is not the fresher one" >"/dev/stderr"; bad = 1 }
+	if (r < 475) { print "demo: the agents with Olaf reached a reward of " r ", not 475" >"/dev/stderr"; bad = 1 }
+	if (a >= b) { print "demo: the mean age with Olaf is not lower than with FIFO" >"/dev/stderr"; bad = 1 }
 	exit bad }'

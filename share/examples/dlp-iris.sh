@@ -6,9 +6,10 @@
 #		[--behave-like switch|server]
 #
 # 32 workers, 5 of them Byzantine, learn to tell versicolor from virginica in
-# Fisher's irises: logistic regression, 5 parameters, 200 steps, integers of
-# scale 10,000, through a live innet-switch (or innet-ps).  It prints the share
-# of the 20 held-out irises that are classified correctly, for five splits.
+# Fisher's irises.  They do 200 steps of logistic regression with 5 parameters.
+# Their gradients are integers with a scale of 10,000, and pass through a live
+# innet-switch (or innet-ps).  The script prints the share of the 20 held-out
+# irises that are classified correctly, for each of five splits.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 cd "$here/.."
@@ -29,7 +30,7 @@ dir=$(mktemp -d) pids=''
 trap 'kill $pids 2>/dev/null || :; rm -rf "$dir"' EXIT
 cd "$dir"
 
-# one SPLIT REDUCTION: the accuracy
+# one SPLIT REDUCTION: train once, and print the accuracy
 one() {
 	local workers='' lead w
 	rm -f port

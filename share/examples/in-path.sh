@@ -18,11 +18,11 @@ third=$(((${1:-20} + 2) / 3)) top=$(cd "$(dirname "$0")/../.." && pwd)
 PATH=$(cd "$(dirname "$0")/../testbed" && pwd):$PATH
 if [ -z "${INNET_TESTBED-}" ]; then exec testbed.sh rack -n 2 --rate 1gbit -- "$0" "$@"; fi
 dir=$(mktemp -d) && trap 'kill $(jobs -p) 2>/dev/null || :; wait; rm -rf "$dir"' EXIT && cd "$dir"
-on() { exec testbed.sh exec "$@"; }	# in the background: the process itself
+on() { exec testbed.sh exec "$@"; }	# exec, so that $! is the program itself
 until_ok() {
 	local i
 	for ((i = 0; i < 300; i++)); do "$@" && return; sleep 0.1; done
-	echo "in-path.sh: in vain: $*" >&2
+	echo "in-path.sh: this failed for 30 s: $*" >&2
 	exit 1
 }
 switch() {
@@ -59,6 +59,6 @@ for is in 'in the path' 'killed' 'started'; do
 	read -r p u q v <<<"$(came) $was"
 	printf '%-12s %8d %8d %8s\n' "$is" $((p - q)) $((u - v)) "$(reward)"
 done
-[ "${#beside[@]}" -eq 0 ] || wait "${beside[@]}"	# wait alone waits for all
+[ "${#beside[@]}" -eq 0 ] || wait "${beside[@]}"	# not `wait` alone, which waits for all processes
 ! [ -s ping ] || grep loss ping
 ! [ -s iperf ] || grep receiver iperf

@@ -1,14 +1,15 @@
 #!/usr/bin/python3
-"""Tell two irises apart, as one of several workers of a DLP session:
+"""Learn to tell two kinds of irises apart, as one worker of a DLP session:
 
     innet-worker -p dlp --switch HOST:PORT -- \\
         ./iris-worker.py ../data/iris.csv WORKER WORKERS SPLIT [byzantine]
 
-Logistic regression of versicolor against virginica, 5 parameters, by gradient
-descent over the gradient stream: 80 irises, drawn by the number SPLIT and dealt
-to the workers, to train; 20 to test.  A byzantine worker sends -10 g + N(0, 10)
-for its gradient g.  The number of steps is the session's.  At the end worker 0
-says on standard error what share of the 20 it tells right.
+The workers train a logistic regression of versicolor against virginica, with 5
+parameters, by gradient descent over the gradient stream.  The seed SPLIT selects
+80 irises for training, which the workers divide among themselves, and 20 for the
+test.  A Byzantine worker sends -10 g + N(0, 10) instead of its gradient g.  The
+session determines the number of steps.  At the end worker 0 prints the share of
+the 20 irises that it classifies correctly on standard error.
 """
 import json, math, os, random, struct, sys
 
@@ -23,13 +24,13 @@ def send(kind, body=b'', iteration=0):
 
 def read(n):
     data = sys.stdin.buffer.read(n)
-    return data if len(data) == n else sys.exit(1)  # the network is gone
+    return data if len(data) == n else sys.exit(1)  # innet-worker has ended
 
 def receive():
     _, kind, _, n, _, _, count, _ = HEAD.unpack(read(HEAD.size))
     return kind, count, read(n if kind == HELLO else 4 * n)
 
-def irises(path, split):                # train and test: (1, features), class
+def irises(path, split):                # train and test: ((1, features), class)
     with open(path) as f:
         rows = [line.rstrip().split(',') for line in f][1:]
     rows = [([float(v) for v in r[:4]], float(r[4] == 'virginica'))

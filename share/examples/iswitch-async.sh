@@ -4,21 +4,23 @@
 #	share/examples/iswitch-async.sh -o DIR [--rounds N] [--quick]
 #
 # Four workers in a rack of namespaces push synthetic vectors as fast as they
-# can. The vectors have the sizes of DQN, PPO and DDPG in iSwitch's Table 1,
-# over links of 100 Mbit/s. A fifth of DQN's vector also runs over 20 Mbit/s; it
-# takes the same time on the wire and leaves the processors a fifth of the work.
-# The runs vary:
+# can over links of 100 Mbit/s. The vectors have the sizes of DQN, PPO and DDPG
+# in iSwitch's Table 1. Other runs send a fifth of DQN's vector over 20 Mbit/s.
+# This vector takes the same time on the wire, and the processors have a fifth of
+# the work. The runs vary:
 #
 #   carrier   a switch, or a parameter server on a host of its own (ps)
-#   queue     before each link: a quarter of a vector (short), or six (long)
-#   pace      of each worker: 92 % of the link, of a server's link its share of
-#             that, 23 %; or none
+#   queue     room in the queue of each link: a quarter of a vector (short), or
+#             six vectors (long)
+#   pace      rate limit of each worker: 92 % of the link with a switch, 23 % (a
+#             worker's share of the server's link) with a server; or none
+#
 # DIR/async.csv gets a row for each run: the median time of a round and of an
-# iteration, and the number of segments sent more than once. With a server each
-# gradient is an iteration, a quarter of a round. --rounds sets how often each
-# setting runs (default 3). DIR/async.md has the medians and conclusions.
-# --quick does a few runs of 1 s with short vectors. This needs root and jq, and
-# takes ten minutes.
+# iteration, and the number of segments that were sent again. With a server each
+# gradient is an iteration, so a round has four iterations. --rounds sets how
+# often each setting runs (default 3). DIR/async.md has the medians and
+# conclusions. --quick does three runs of 3 to 5 s with short vectors. This needs
+# root and jq, and takes ten minutes.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -30,7 +32,7 @@ while [ $# -gt 0 ]; do
 	--quick) quick=1 rounds=1; shift; continue ;;
 	-h|--help) sed -n '2,/^set /{/^set /!p}' "$0" | sed 's/^# \?//'; exit 0 ;;
 	esac
-	[ $# -ge 2 ] || misuse "$1 needs a value, or is unknown"
+	[ $# -ge 2 ] || misuse "$1 is unknown, or its value is missing"
 	case $1 in
 	-o) out=$2 ;;
 	--rounds) rounds=$2 ;;
@@ -38,7 +40,7 @@ while [ $# -gt 0 ]; do
 	esac
 	shift 2
 done
-[ -n "$out" ] || misuse '-o DIR is needed, where results go'
+[ -n "$out" ] || misuse 'use -o DIR to name a folder for the results'
 [[ $rounds =~ ^[1-9][0-9]?$ ]] || misuse "--rounds '$rounds' is not 1 to 99"
 [ -x "$top/build/innet-switch" ] && PATH=$top/build:$PATH
 PATH=$PATH:$here/../testbed
@@ -56,7 +58,7 @@ end() {
 trap end EXIT
 trap 'exit 1' INT TERM
 
-# Every run there is to be: carrier, Mbit/s, bytes, queue, pace, seconds.
+# Print all runs, one a line: carrier, Mbit/s, bytes, queue, pace, seconds.
 plan() {
 	[ -z "$quick" ] || cat <<-END
 	switch 20 80000 long none 3
@@ -79,7 +81,7 @@ plan() {
 	END
 }
 
-# serve: the switch or the server; its address in $at
+# serve: start the switch or the server, and set $at to its address
 serve() {
 	local host=switch what=innet-switch
 	[ "$carrier" = switch ] || { host=server; what=innet-ps; }
@@ -95,7 +97,7 @@ serve() {
 	return 1
 }
 
-# push: the workers, to their end
+# push: run the workers until they end, then end the switch or the server
 push() {
 	local k pid how=''
 	[ "$pace" = none ] || how="--pace $((pace * rate))0k"
@@ -113,7 +115,7 @@ push() {
 	server=''
 }
 
-# work: one run, of $carrier $rate $bytes $queue $pace $length; its row
+# work: do the run of $carrier $rate $bytes $queue $pace $length, and write its row
 work() {
 	local gradients=1 room=$((6 * bytes))
 	[ "$queue" = long ] || room=$((bytes / 4))

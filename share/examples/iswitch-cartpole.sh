@@ -1,20 +1,21 @@
 #!/usr/bin/env bash
-# iswitch-cartpole.sh - agents train CartPole through a switch that sums
-# their gradients, synchronously or not
+# iswitch-cartpole.sh - train CartPole through a switch that sums gradients,
+# synchronously or asynchronously
 #
 #	share/examples/iswitch-cartpole.sh [--async] [--workers N]
 #		[--seed N] [--twice] [--hierarchy [--in-path]] [--steps N]
 #		[--out DIR]
 #
-# Four agents start from the same weights and play games of their own. Each
-# takes Adam's step along the mean of all gradients, which the switch adds in
-# the order of the workers. The run ends when the last 100 episodes of one agent
-# have a mean of 475, or when each has played --steps (default 1500000).
+# Four agents start from the same weights, and each plays its own games. The
+# switch adds all gradients in the order of the workers, and each agent makes a
+# step with Adam along their mean. The run ends when the last 100 episodes of one
+# agent have a mean reward of 475, or when each agent has played --steps (default
+# 1500000).
 #
-# With --async no worker waits: a gradient is sent unless its weights are more
-# than 3 rounds old, and the workers add 0.08 times the mean of any four.  A
-# gradient is cut to a norm of 3, because a late one at the wrong time could
-# otherwise move the weights so far that they do not return.
+# With --async no worker waits for another. A worker sends its gradient unless the
+# weights of the gradient are more than 3 rounds old. The workers add 0.08 times
+# the mean of any four gradients. A gradient is clipped to a norm of 3, because a
+# late gradient could otherwise move the weights too far.
 #
 # --twice runs again and compares the weights bit by bit. --hierarchy runs 12
 # agents in two racks, each with a switch, and a third switch above these, in
@@ -34,7 +35,7 @@ while [ $# -gt 0 ]; do
 	--hierarchy) hierarchy=1; shift; continue ;;
 	--in-path) in_path='--bridge br0'; shift; continue ;;
 	esac
-	[ $# -ge 2 ] || die "$1 needs a value, or is unknown"
+	[ $# -ge 2 ] || die "$1 is unknown, or its value is missing"
 	case $1 in
 	--workers) workers=$2 ;;
 	--seed) seed=$2 ;;
@@ -64,7 +65,7 @@ command -v innet-switch >/dev/null || die 'innet-switch is not built; ./bootstra
 out=${out:-$made/iswitch-cartpole}
 PATH=$PATH:$here/../testbed
 
-# However it ends, nothing is left running, and no namespace.
+# End all processes and remove the namespaces at every exit.
 running='' testbed=''
 trap '[ -z "$running" ] || kill $running 2>/dev/null; wait
 	[ -z "$testbed" ] || testbed.sh down "$testbed"' EXIT
@@ -77,8 +78,8 @@ fi
 mkdir -p "$out" && cd "$out" || exit 1
 rm -f [12]-*
 
-# start HOST NAME COMMAND...: in the background, what it prints in NAME.out, and
-# what it says in NAME.err
+# start HOST NAME COMMAND...: run the command in the background, with its output in
+# NAME.out and its messages in NAME.err
 start() {
 	local host=$1 name=$2
 	shift 2
@@ -87,7 +88,7 @@ start() {
 	running="$running $!"
 }
 
-# switch HOST NAME OPTION...: a switch on a host, its address in $at
+# switch HOST NAME OPTION...: start a switch on a host, and set $at to its address
 switch() {
 	local host=$1 name=$2
 	shift 2
@@ -105,7 +106,7 @@ switch() {
 	exit 1
 }
 
-# worker K RUN: on its host, of the switch at $at
+# worker K RUN: start a worker on its host; it uses the switch at $at
 worker() {
 	# shellcheck disable=SC2086	# words
 	start "w$1" "$2-w$1" innet-worker --json -p iswitch --switch "$at" \
@@ -115,8 +116,8 @@ worker() {
 	agents="$agents $!"
 }
 
-# train RUN: until the first agent has come to the end; it is $first, and its
-# weights are those of all, for each has applied the same sums
+# train RUN: train until the first agent ends, and set $first to its name.  All
+# agents have the weights of $first, because each has applied the same sums.
 train() {
 	local k core pid rc=0
 	agents=''
@@ -149,7 +150,7 @@ train() {
 	[ $rc -eq 0 ] || { say "a worker failed; see $PWD/$first.err"; exit 1; }
 }
 
-# value NAME KEY: of a worker's summary
+# value NAME KEY: print the value of a key in the summary of a worker
 value() { sed -n "s/.*\"$2\":\([0-9]*\).*/\1/p" "$1.out"; }
 reward() { tail -n +2 "$1.csv" | tail -n 100 | awk -F, '{ s += $3 } END { printf "%.1f", NR ? s / NR : 0 }'; }
 row() { printf '%-32s %12s\n' "$@"; }
@@ -175,7 +176,7 @@ else
 fi
 rc=0
 awk -v r="$(reward "$first")" -v n="$(wc -l <"$first.csv")" 'BEGIN { exit r < 475 || n <= 100 }' ||
-	{ say "reached $(reward "$first"), not 475"; rc=1; }
+	{ say "the agents reached a reward of $(reward "$first"), not 475"; rc=1; }
 if [ -n "$twice" ]; then
 	one=$first
 	train 2

@@ -14,7 +14,7 @@ BEGIN {
 	title["ps"] = "PS"; title["ring"] = "ring"; title["switch"] = "switch"
 	rival["ps"] = "parameter server"; rival["ring"] = "ring"
 	name["dqn"] = "DQN"; name["a2c"] = "A2C"; name["ppo"] = "PPO"; name["ddpg"] = "DDPG"
-	# iterations, then hours and reward, or ms, hours and reward
+	# paper(key, iterations, hours, reward[, ms of an iteration])
 	paper("sync dqn ps", 1.4e6, 31.72, 20.00); paper("sync dqn ring", 1.4e6, 16.08, 19.94)
 	paper("sync dqn switch", 1.4e6, 8.66, 20.00)
 	paper("sync a2c ps", 2e5, 2.87, 13491.73); paper("sync a2c ring", 2e5, 1.78, 13478.39)
@@ -52,8 +52,9 @@ function or_dash(x, form) { return x == "" ? "-" : sprintf(form, x) }
 function ratio(a, b, form) { return a == "" || b + 0 == 0 ? "-" : sprintf(form, a / b) }
 function bytes(x) { return x >= 1e6 ? sprintf("%.2f MB", x / 1e6) : sprintf("%.2f kB", x / 1e3) }
 
-# The iterations to the goal.  Synchronous: one number for all carriers, as in the
-# paper, because all carry the same sums: the switch's, or another's if it has none.
+# Return the number of iterations to the goal.  In sync mode all carriers get the same
+# number, as in the paper, because all of them compute the same sums.  It is the number
+# of the switch, or that of another carrier if the switch did not reach the goal.
 function needed(mode, a, c,    i, k) {
 	if (mode == "sync")
 		for (i = 3; i >= 1; i--)
@@ -61,7 +62,7 @@ function needed(mode, a, c,    i, k) {
 	k = mode " " a " " c
 	return solved[k] > 0 ? n[k] : ""
 }
-# Seconds end to end at the paper's size: a product.
+# Return the end-to-end time in seconds at the paper's size, which is a product.
 function product(mode, a, c,    k, x) {
 	k = mode " " a " " c
 	x = needed(mode, a, c)
@@ -114,7 +115,7 @@ function training(mode, table,    i, j, a, c, k) {
 	print ""
 }
 
-# With the paper's times to compute: what the network alone changes.
+# Print the runs with the paper's computing times, which differ only by the network.
 function with_compute(    i, j, a, c, k, ps, any) {
 	for (k in paced) any = 1
 	if (!any) return
@@ -154,8 +155,8 @@ function speedups(    m, i, j, a, c, k, p, ps, mode, line) {
 	print ""
 }
 
-# The speedups and the paper's for a plot: a group of bars for each algorithm, a
-# pair of columns for what was measured of any.
+# Write our speedups and those of the paper for a plot, with a group of bars for each
+# algorithm.  A carrier that was measured has two columns.
 function bars(    i, j, a, x, head, any) {
 	head = "algorithm"
 	for (j = 1; j <= 3; j++) for (i = 1; i in algorithm; i++) {
@@ -180,7 +181,7 @@ function speedup(mode, a, c,    x) {
 	return x == "-" ? "" : x
 }
 
-# Does the switch win?  Said for each, whichever way it came out.
+# Print for each algorithm, mode and carrier whether the switch is faster.
 function verdicts(    m, i, j, a, c, s, t, mode) {
 	print "## Does the switch win?\n"
 	for (m = 1; m <= 2; m++) for (i = 1; i in algorithm; i++) for (j = 1; j <= 2; j++) {

@@ -1,32 +1,33 @@
 #!/usr/bin/env bash
-# iswitch-evaluation.sh - iSwitch's evaluation: Tables 3, 4 and 5, Figure 12
+# iswitch-evaluation.sh - repeat iSwitch's evaluation (Tables 3 to 5, Figure 12)
 #
 #	share/examples/iswitch-evaluation.sh -o DIR [--quick] [--seed N]
 #		[--limit SECONDS] [--only NAME[,NAME...]] [--in-path]
 #
 # Four agents train in a rack of network namespaces with links of 100 Mbit/s.
 # Their gradients pass through a parameter server on a host of its own (ps),
-# MPI's ring (ring), or a switch (switch). Training is synchronous (sync), or
-# asynchronous with a staleness bound of 3 (async: ps and switch). There are
-# three measurements:
+# through MPI's ring (ring), or through a switch (switch). Training is
+# synchronous (sync), or asynchronous with a staleness bound of 3 (async; only
+# with ps and switch). There are three kinds of runs:
 #
-# (i) train: training with vectors as small as the nets are, until the last ten
-#     episodes of worker 0 have a mean that counts as solved, or for --limit
-#     seconds (90): iterations, time, reward;
-# (ii) carry: the same agents, their vectors filled up with zeros to the sizes
-#     of the paper (6.41 MB, 3.31 MB, 40.02 kB, 157.52 kB), for a few
-#     iterations: the time of one, and its parts.
-#
-# (iii) paced: (ii) synchronous, and each agent takes as long to compute a gradient as
-#     the GPUs of the paper, times 100, because its links are 100 times as fast.
+# (i) train: the agents train with the vectors of their own small networks. A run
+#     ends when the last ten episodes of worker 0 have a mean reward that counts
+#     as solved, or after --limit seconds (default 90). This measures iterations,
+#     time and reward.
+# (ii) carry: the same agents run a few iterations. Zeros pad their vectors to the
+#     sizes of the paper (6.41 MB, 3.31 MB, 40.02 kB, 157.52 kB). This measures
+#     the time of an iteration and its parts.
+# (iii) paced: like (ii), but only synchronous. Each agent needs 100 times as long
+#     for a gradient as the GPUs of the paper, because the paper's links are 100
+#     times as fast as ours.
 #
 # The end-to-end time at the paper's size is the iterations of (i) times the
 # time of (ii). DIR/measured.csv gets a row when a run ends; runs that it
-# contains are not repeated. DIR/results.md and the plots are made from it, also
-# if a run fails; a run that fails is tried twice. --only selects algorithms.
-# --quick does fewer and shorter runs, for tests. With --in-path the switch runs
-# in the path of the rack's bridge. This needs root and jq; without Open MPI
-# there is no ring. The exit status is 1 if a run failed.
+# contains are not repeated. The script makes DIR/results.md and the plots from
+# this file, also if a run failed. It repeats a failed run once. --only selects
+# algorithms. --quick does fewer and shorter runs, for tests. With --in-path the
+# switch runs in the path of the rack's bridge. This needs root and jq. Without
+# Open MPI there are no runs with the ring. The exit status is 1 if a run failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -40,7 +41,7 @@ while [ $# -gt 0 ]; do
 	--in-path) in_path=' --bridge br0'; shift; continue ;;
 	-h|--help) sed -n '2,/^set /{/^set /!p}' "$0" | sed 's/^# \?//'; exit 0 ;;
 	esac
-	[ $# -ge 2 ] || misuse "$1 needs a value, or is unknown"
+	[ $# -ge 2 ] || misuse "$1 is unknown, or its value is missing"
 	case $1 in
 	-o) out=$2 ;;
 	--seed) seed=$2 ;;
@@ -50,7 +51,7 @@ while [ $# -gt 0 ]; do
 	esac
 	shift 2
 done
-[ -n "$out" ] || misuse '-o DIR is needed, where results go'
+[ -n "$out" ] || misuse 'use -o DIR to name a folder for the results'
 [[ $seed =~ ^(0|[1-9][0-9]{0,5})$ ]] || misuse "--seed '$seed' is not a number up to 999999"
 [[ $limit =~ ^[1-9][0-9]{0,4}$ ]] || misuse "--limit '$limit' is not a number of seconds"
 [ -x "$top/build/innet-switch" ] && PATH=$top/build:$PATH
@@ -59,8 +60,9 @@ for tool in innet-switch innet-agent jq; do
 	command -v $tool >/dev/null || { say "$tool is missing"; exit 1; }
 done
 
-# The environment of each algorithm, the reward at which it counts as solved, the
-# settings that are not presets, and the number of iterations or seconds of (ii).
+# For each algorithm: the environment, the reward that counts as solved, the vector's
+# bytes, the settings that differ from the presets, and the number of iterations or
+# seconds in (ii).
 declare -A env=([dqn]=cartpole [a2c]=cartpole [ppo]=cartpole [ddpg]=pendulum)
 declare -A goal=([dqn]=475 [a2c]=475 [ppo]=475 [ddpg]=-200)
 declare -A bytes=([dqn]=6410000 [a2c]=3310000 [ppo]=40020 [ddpg]=157520)
@@ -69,13 +71,15 @@ declare -A sync_set=([dqn]='--horizon 64 --tau 0.1 --learning-rate 0.005' [a2c]=
 declare -A async_set=([dqn]='--horizon 16 --send deltas' [a2c]='' [ppo]='--send deltas'
 	[ddpg]='--horizon 8 --tau 0.02 --learning-rate 0.003 --reward-scale 0.1 --send deltas')
 declare -A gamma=([dqn]=1 [a2c]=0.02 [ppo]=1 [ddpg]=2)
-# A round of a server is one gradient, not the mean of four.
+# slower X N: print X / N.  A round of a server has one gradient, and not the mean of
+# four, so the server gets a quarter of the learning rate.
 slower() { awk -v x="$1" -v by="$2" 'BEGIN { print x / by }'; }
 declare -A carry_set=([dqn]='--warmup 256' [a2c]='' [ppo]='' [ddpg]='--warmup 256')
 declare -A rounds=([dqn]=5 [a2c]=6 [ppo]=100 [ddpg]=40)
 declare -A seconds=([dqn]=15 [a2c]=12 [ppo]=6 [ddpg]=6)
-# The paper's computing, ms: T(PS) - (T(PS) - T(iSW)) / 0.858, its iterations by
-# Table 4 and the reduction of aggregation time that section 5.3 has at most.
+# The computing time of the paper in ms: T(PS) - (T(PS) - T(iSW)) / 0.858.  T is the
+# time of an iteration by Table 4, and 85.8 % is the largest reduction of aggregation
+# time in section 5.3.
 declare -A compute=([dqn]=12.5 [a2c]=15.0 [ppo]=8.6 [ddpg]=18.2)
 declare -A paced_rounds=([dqn]=6 [a2c]=6 [ppo]=12 [ddpg]=6)
 algorithms='' N=4
@@ -95,10 +99,10 @@ fi
 carriers='ps ring switch'
 if ! command -v innet-mpi >/dev/null || ! command -v mpirun >/dev/null; then
 	carriers='ps switch'
-	say 'no Open MPI here (innet-mpi, mpirun): the ring is left out'
+	say 'innet-mpi or mpirun is missing: there are no runs with the ring'
 fi
 
-# However it ends, nothing is left running, and no namespace.
+# End all processes and remove the namespaces at every exit.
 running='' testbed=''
 end() {
 	# shellcheck disable=SC2086	# words
@@ -108,7 +112,8 @@ end() {
 }
 trap end EXIT
 trap 'exit 1' INT TERM
-# rack BYTES: the testbed, with a queue of that before each link
+# rack BYTES: make the testbed with a queue of BYTES before each link, unless the
+# present testbed has such queues
 queue=''
 rack() {
 	[ "$queue" != "$1" ] || return 0
@@ -121,15 +126,15 @@ rack 1500000
 mkdir -p "$out/runs" && cd "$out" || exit 1
 settings="quick=$quick seed=$seed limit=$limit${in_path:+ in-path}"
 if [ -s settings ] && [ "$(cat settings)" != "$settings" ]; then
-	say "$PWD holds results of other settings: $(cat settings)"
+	say "$PWD has results with other settings: $(cat settings)"
 	exit 2
 fi
 echo "$settings" >settings
 columns=kind,algorithm,env,bytes,mode,carrier,iterations,seconds,iteration_ms,compute_ms,aggregation_ms,update_ms,reward,solved
 [ -s measured.csv ] || echo $columns >measured.csv
 
-# start HOST NAME COMMAND...: in the background, what it prints in NAME.out, and
-# what it says in NAME.err
+# start HOST NAME COMMAND...: run the command in the background, with its output in
+# NAME.out and its messages in NAME.err
 start() {
 	local host=$1 name=$2
 	shift 2
@@ -137,8 +142,8 @@ start() {
 	running="$running $!"
 }
 
-# agent OPTION...: the file ./$run.agent, which runs the agent of worker $1, or
-# of the MPI rank that it is
+# agent OPTION...: write the script ./$run.agent, which runs the agent of worker $1.
+# Without an argument the worker's number is the MPI rank.
 agent() {
 	cat >"$run.agent" <<-END
 		#!/bin/sh
@@ -150,7 +155,7 @@ agent() {
 	chmod +x "$run.agent"
 }
 
-# server: what the workers send to, if not to each other; its address in $at
+# server: start the server or the switch, and set $at to its address
 server() {
 	local host how
 	case $carrier-$mode in
@@ -171,7 +176,7 @@ server() {
 	return 1
 }
 
-# launch: workers and agents; $count gradients of each if not 0
+# launch: start the workers and agents; each sends $count gradients if $count is not 0
 launch() {
 	local k how="--json -p iswitch" limits=''
 	[ "$mode" = sync ] || how="$how --async"
@@ -179,7 +184,7 @@ launch() {
 	[ "$count" -eq 0 ] || limits="-c $count"
 	if [ "$carrier" = ring ]; then
 		# shellcheck disable=SC2086	# words
-		# the ring, and no handshakes, which at this rate cost it 8 %
+		# use the ring algorithm, and no handshakes, which would take 8 % of the time
 		start switch "$run.w0" mpi.sh --mca coll_tuned_use_dynamic_rules 1 \
 			--mca coll_tuned_allreduce_algorithm 4 --mca btl_tcp_eager_limit 8388608 \
 			-n $N innet-mpi --json $limits -- "./$run.agent"
@@ -202,14 +207,14 @@ launch() {
 	done
 }
 
-# Is the mean of the last ten episodes of worker 0 good enough?
+# solved: is the mean reward of the last ten episodes of worker 0 high enough?
 solved() {
 	tail -n +2 "$run.w0.csv" 2>/dev/null | tail -n 10 | awk -F, -v goal="${goal[$algo]}" \
 		'{ s += $3 } END { exit !(NR == 10 && s / NR >= goal) }'
 }
 
-# Tell all workers to end, and their agents with them; of the ranks of MPI, an
-# agent, and all end with it.
+# dismiss: end all workers, which end their agents.  With MPI, end the agent of
+# rank 0; then all ranks end.
 dismiss() {
 	if [ "$carrier" = ring ]; then
 		kill "$(cat "$run.w0.pid")" 2>/dev/null
@@ -219,7 +224,7 @@ dismiss() {
 	fi
 }
 
-# Has any of the workers ended?
+# gone: has a worker ended?
 gone() {
 	local pid
 	for pid in $works; do
@@ -228,8 +233,9 @@ gone() {
 	return 1
 }
 
-# finish SECONDS COMMAND: so long, or until COMMAND succeeds, they go on; with
-# -c they end by themselves.  1 if one failed, or does not end.
+# finish SECONDS COMMAND: let the workers run for SECONDS or until COMMAND succeeds,
+# then end them.  If $count is not 0, wait until they end by themselves.  Return 1 if
+# a worker failed or did not end.
 finish() {
 	local rc=0 pid until=$((SECONDS + $1))
 	while [ "$count" -eq 0 ] && ((SECONDS < until)) && ! "$2" && ! gone; do
@@ -248,14 +254,15 @@ finish() {
 	return $rc
 }
 
-# told: what the workers told at the end, an object a line
+# told: print the workers' summaries, one JSON object a line
 told() { sed -n 's/\r//;/^{"\(cluster\|worker\)":.*}$/p' "$run".w?.out; }
 
-# iterations: of the job: synchronous gradients, or updates of the weights
+# iterations: print the number of iterations of the job.  In sync mode these are the
+# gradients of a worker, in async mode the updates of the weights.
 iterations() {
 	case $mode-$carrier in
 	sync-*) jq .gradients "$run.w0.json" ;;
-	# vectors that the server had whole, added and answered
+	# complete vectors that the server has added and answered
 	async-ps)
 		told | jq -s --slurpfile server <(tail -n 1 "$run.server.out") \
 			'$server[0].jobs["1"].counters.results /
@@ -264,9 +271,9 @@ iterations() {
 	esac
 }
 
-# parts: ms for each vector sent: compute, update, and all of the agent's time (in
-# async mode: for each iteration), means over the workers of their means; and the
-# aggregation, by $1 of its rounds
+# parts mean|p50: print four times in ms as means over the workers: compute, update and
+# total time of the agent, and the mean or median time of a round (the aggregation).
+# The first three are per vector sent; in async mode the total is per iteration.
 parts() {
 	local n
 	n=$(iterations)
@@ -277,12 +284,12 @@ parts() {
 		"$run".w?.json) <(told | jq -s "map(.round_$1_ns) | add / length / 1e6")
 }
 
-# row: of the run, into measured.csv
+# row: append the row of this run to measured.csv
 row() {
 	local compute update all aggregation n at=''
 	n=$(iterations)
 	if [ "$kind" = train ]; then
-		# the place in worker 0's log where it was solved, or its end
+		# find the line in the log of worker 0 at which the task was solved, or the last
 		at=$(tail -n +2 "$run.w0.csv" | awk -F, -v goal="${goal[$algo]}" -v n="$n" \
 			-v steps="$(jq .steps "$run.w0.json")" '{
 			last += $3 - r[NR % 10]; r[NR % 10] = $3; step = $1; t = $4; mean = last / (NR < 10 ? NR : 10)
@@ -291,7 +298,8 @@ row() {
 		read -r compute update all aggregation < <(parts mean)
 	else
 		read -r compute update all aggregation < <(parts p50)
-		# the first gradients of all do not leave at once: not the mean, if synchronous
+		# The workers do not send their first gradients at the same time.  In sync mode
+		# the time is therefore the sum of its parts, and not the mean.
 		[ "$mode" = async ] || all=$(awk "BEGIN { print $compute + $update + $aggregation }")
 		at="$n $(jq .elapsed_s "$run.w0.json") - -"
 	fi
@@ -302,13 +310,13 @@ row() {
 		printf "%s,%d,%s,%.4f,%.4f,%.4f,%.4f,%s,%s\n", head, x[1], x[2], all, c, a, u, x[3], x[4] }' >>measured.csv
 }
 
-# work: one run, of $kind $algo $mode $carrier.  1 if it failed.
+# work: do the run of $kind $algo $mode $carrier.  Return 1 if it failed.
 work() {
 	local set=${sync_set[$algo]} span=$limit
 	run=runs/$kind-$algo-$mode-$carrier
 	rm -f "$run".*
 	[ "$mode" = sync ] || set=${async_set[$algo]}
-	# asynchronous workers do not wait: their largest vectors queue before one link
+	# Asynchronous workers do not wait, so several large vectors queue at one link.
 	[ "$kind-$mode" = carry-async ] && rack 40000000 || rack 1500000
 	count=0
 	if [ "$kind" = train ]; then
@@ -328,7 +336,7 @@ work() {
 	launch && finish "$span" false && row
 }
 
-# expect: how many seconds a run may take: what its bytes need, and its start
+# expect: estimate the seconds that a run takes, from its bytes and its start
 expect() {
 	local times=1
 	local n=${rounds[$algo]} more=0
@@ -343,7 +351,7 @@ expect() {
 	echo $((2 + more + n * bytes[$algo] * times / 12500000))
 }
 
-# Every run there is to be, a line each: kind algorithm mode carrier.
+# plan: print all runs, one a line: kind algorithm mode carrier
 plan() {
 	for algo in $algorithms; do for carrier in $carriers; do echo carry "$algo" sync "$carrier"; done; done
 	for algo in $paced; do for carrier in $carriers; do echo paced "$algo" sync "$carrier"; done; done
@@ -354,10 +362,10 @@ plan() {
 	done
 }
 
-# Is there a row of this run?
+# have: does measured.csv have a row of this run?
 have() { grep -q "^$kind,$algo,[^,]*,[^,]*,$mode,$carrier," measured.csv; }
 
-# title12: what figure12.csv has to say: how long iterations are beside PS
+# title12: print the title of figure 12: the times of iterations, compared with PS
 title12() {
 	awk -F, 'NF == 4 && $1 != "carrier" && $1 != "PS" { t = $2 + $3 + $4
 		if (!($1 in lo) || t < lo[$1]) lo[$1] = t
@@ -366,7 +374,7 @@ title12() {
 		print s " of the time of PS" }' figure12.csv
 }
 
-# figure12: stacked bars of figure12.csv, which has a block for each algorithm
+# figure12: draw figure12.csv, which has a block for each algorithm, as stacked bars
 figure12() {
 	local i=0 a plot=''
 	while read -r _ a; do
@@ -398,7 +406,7 @@ figure12() {
 	END
 }
 
-# results: tables and plots of what there is
+# results: write tables and plots of all runs in measured.csv
 results() {
 	local algo c logs
 	rm -f table3.csv
@@ -432,7 +440,8 @@ while read -r kind algo mode carrier <&3; do
 	k=$((k + 1))
 	! have || continue
 	say "$k of $runs: $kind $algo $mode $carrier, about $((all_s - done_s)) s left"
-	# once more if it failed: a worker that lost more than is kept, say
+	# Repeat a failed run once: for example, a worker can miss more packets than are
+	# kept for retransmission.
 	work || { complain; work; } || { complain; failed=1; }
 	done_s=$((done_s + $(expect)))
 done 3< <(plan)

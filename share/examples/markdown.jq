@@ -1,6 +1,6 @@
 # markdown.jq - numbers and tables in Markdown, for reports written by jq
 
-# A number with so many decimals, all of them.
+# Print a number with exactly $n decimals.
 def fixed($n): pow(10; $n) as $p | (. * $p | round) as $i |
 	if $n == 0 then "\($i)" else
 	"\($i / $p | trunc).\("000\($i | fabs % $p)"[-$n:])" end;

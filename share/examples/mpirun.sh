@@ -1,12 +1,12 @@
 #!/bin/sh
-# mpirun.sh - N workers under Open MPI's mpirun, summed by a switch on this host
+# mpirun.sh - run N workers under Open MPI's mpirun, and a switch on this host
 #
 #	share/examples/mpirun.sh N COMMAND [ARG...]
 #
 # COMMAND speaks the gradient stream: innet-agent, or a script that imports
-# innet_stream.  For workers on several hosts give MPIRUN, say
-# MPIRUN='mpirun --hostfile hosts', and in HOST this host's name as they know it.
-# Each worker takes its number from mpirun (--worker auto).
+# innet_stream.  To run workers on several hosts, set MPIRUN, for example to
+# 'mpirun --hostfile hosts', and set HOST to the name by which the other hosts reach
+# this host.  Each worker takes its number from mpirun (--worker auto).
 set -eu
 [ $# -ge 2 ] || { echo "usage: mpirun.sh N COMMAND [ARG...]" >&2; exit 2; }
 n=$1

@@ -4,24 +4,26 @@
 #	share/examples/olaf-evaluation.sh [-o DIR] [--quick] [--seeds N]
 #		[--step X] [--part NAME]...
 #
-# Real agents train across a live switch on loopback.  The parts, by default all:
+# Real agents train across a live switch on loopback.  Without --part, all parts run:
 #
 #   factorial  {FIFO, Olaf} x {reply to worker, cluster} x {load 4, 0.3}: CartPole
 #   fig7       time to reward at more loads
 #   fig2       asynchronous, asynchronous with aggregation, and synchronous
 #   fig3       LunarLander by local PPO and weight deltas: 1, 2, 4 and 8 workers
-#   fig8       the same through a narrow link
-#   fairness   ages of unlike clusters, with and without transmission control
+#   fig8       LunarLander through a narrow link
+#   fairness   ages of clusters that send at different rates, with and without
+#              transmission control
 #
 # DIR (default: build/olaf-evaluation, or ./olaf-evaluation) gets runs.csv, which has a
-# row for each run that has ended; curves/,
-# the episodes of each; and by olaf-report.sh tables, plots and REPORT.md.  A run
-# that runs.csv contains is not repeated, so a stopped evaluation continues with the same DIR.
-# Arms that are compared run at the same time, with the same seeds, so that other
-# load on the machine affects all of them.  --seeds sets how often each arm runs
+# row for each run that has ended, and curves/, which has the episodes of each run.
+# olaf-report.sh then writes tables, plots and REPORT.md into DIR.  A run that runs.csv
+# contains is not repeated, so you can continue a stopped evaluation with the same DIR.
+#
+# Settings that are compared run at the same time, with the same seeds, so that other
+# load on the machine affects all of them.  --seeds sets how often each setting runs
 # (default 5; at most 3 in fig3 and fig8).  --step sets the step size of the server in
 # factorial and fig7 (default 0.2); to test its effect, run again with another DIR.
-# --quick does one short run of each arm, in less than two minutes in all.  It only
+# --quick does one short run of each setting, in less than two minutes in all.  It only
 # tests this script; its results do not show how agents learn.  The exit status is 1
 # if a run failed.
 set -u
@@ -33,7 +35,7 @@ say() { printf 'olaf-evaluation: %s\n' "$*" >&2; }
 die() { say "$*"; exit 2; }
 while [ $# -gt 0 ]; do
 	[ "$1" != --quick ] || { quick=1; shift; continue; }
-	[ $# -ge 2 ] || die "$1 needs a value, or is unknown"
+	[ $# -ge 2 ] || die "$1 is unknown, or its value is missing"
 	case $1 in
 	-o) out=$2 ;;
 	--seeds) seeds=$2 ;;
@@ -56,24 +58,25 @@ command -v innet-switch >/dev/null || die 'innet-switch is not built; ./bootstra
 mkdir -p "$out/curves" && cd "$out" || exit 1
 out=$PWD
 
-# One run, in a subshell of its own and in DIR/run-...: what it is stands in $part
-# $queue $reply $load $workers $seed $cap, as in the columns of runs.csv.
+# A run has its own subshell and works in DIR/run-....  The variables $part $queue
+# $reply $load $workers $seed $cap describe the run, as the columns of runs.csv do.
 
-# The agents, the server, the link and the clusters of a part.  The server's step was
-# chosen where the queue is almost empty, FIFO at load 0.3: 0.1, 0.2, 0.4 and Adam with
-# 0.005 took 6.9, 4.6, 4.1 and 14.8 s (two seeds, both replies; 0.4 never got there with
-# some other seeds), so it is 0.2.
+# settings: set the options of the agents, the server, the link and the clusters of a
+# part.  We chose the step of the server in runs with an almost empty queue (FIFO at
+# load 0.3, two seeds, both replies).  Steps of 0.1, 0.2 and 0.4 took 6.9, 4.6 and
+# 4.1 s, and Adam with 0.005 took 14.8 s.  With some other seeds, agents never reached
+# the goal with 0.4, so the step is 0.2.
 settings() {
 	agent='--env cartpole --algo a2c --envs 8 --horizon 16 --norm 0.5 --lambda 0.95'
 	server="--optimizer sgd --average none --learning-rate $step"
 	interval=30 bytes=36694 clusters=2 slots=32 program=$queue control=''
-	lesson=128 goal=475	# steps of a lesson; the reward that solves
+	lesson=128 goal=475	# environment steps of a gradient; reward of a solved task
 	case $part in
-	fig2)	# steps of 0.4 along the mean of 8 gradients, or 8 of an eighth of that
+	fig2)	# one step of 0.4 along the mean of 8 gradients, or 8 steps of 0.05
 		agent="$agent --optimizer sgd --learning-rate 0.4"
 		server='--optimizer sgd --average none --learning-rate 0.05'
 		interval=8 clusters=1 program=olaf ;;
-	fig3 | fig8)	# 200 iterations, as in the paper: in 40 s, and in 60 for more agents
+	fig3 | fig8)	# 200 iterations, as in the paper, take 40 s in fig3 and 60 s in fig8
 		agent="--env lunarlander --algo ppo --send deltas --envs 4 --horizon 256
 			--epochs 4 --batch 64 --learning-rate 3e-4 --gamma 0.999
 			--lambda 0.98 --entropy 0.01"
@@ -87,8 +90,9 @@ settings() {
 	[ "$queue" != ideal ] || program=olaf
 }
 
-# The workers: cluster, number, interval in us.  Workers of a cluster differ by up to
-# a quarter to either side; of fairness, clusters 6 to 10 take three times as long.
+# roster: print a line for each worker: cluster, number, interval in us.  The intervals
+# in a cluster are up to a quarter shorter or longer than $interval.  In the part
+# fairness, the intervals of clusters 6 to 10 are three times as long.
 roster() {
 	awk -v C=$clusters -v W="$workers" -v T=$interval -v part="$part" 'BEGIN {
 		for (c = 1; c <= C; c++)
@@ -98,14 +102,15 @@ roster() {
 			} }'
 }
 
-# The link's rate: what is offered, by $load; load 0 is a link that is never short
+# rate: print the rate of the link in bit/s: the offered traffic divided by $load.
+# Load 0 means a link that is never congested.
 rate() {
 	[ "$load" != 0 ] || { echo 40G; return; }
 	roster | awk -v b=$bytes -v by="$load" '{ s += 1e6 / $3 } END { printf "%d", s * b * 8 / by }'
 }
 
-# launch NAME COMMAND...: in the background, its pid in $pid; if NAME ends in .port,
-# wait for it, the port in $port
+# launch NAME COMMAND...: run the command in the background, and set $pid.  If NAME ends
+# in .port, wait for that file, and set $port to its content.
 launch() {
 	local name=$1
 	shift
@@ -121,14 +126,15 @@ launch() {
 	return 1
 }
 
-# Episodes of cluster C over all its workers, in order of time
+# pooled C: print the episodes of all workers of cluster C in order of time
 pooled() {
 	tail -qn +2 "$1"-*.csv 2>/dev/null | LC_ALL=C sort -t, -k4,4n |
 		awk -F, 'NF == 4 { print $1 "," ++n "," $3 "," $4 }'
 }
 
-# Seconds until the mean of 100 episodes of cluster C was at the goal, or the cap,
-# and the mean of the last 100
+# reached C: print the seconds until the mean reward of 100 episodes of cluster C reached
+# the goal (or the cap if it did not), and the mean reward of the last 100 episodes.
+# Return 1 if the cluster did not reach the goal.
 reached() {
 	pooled "$1" | awk -F, -v goal=$goal -v cap="$cap" '{
 		sum += $3 - last[NR % 100]; last[NR % 100] = $3
@@ -137,9 +143,10 @@ reached() {
 		printf "%s %.1f\n", t ? t : cap, n ? sum / n : 0; exit !t }'
 }
 
-# Iterations until a worker's own mean of 20 episodes was at the goal, or as many as the
-# cap has room for: the mean over workers.  For figures 2 and 3, where it must not matter
-# how many workers share 100 episodes.
+# iterations: print the number of iterations until the mean reward of 20 episodes of a
+# worker reached the goal, as a mean over workers.  A worker that did not reach the goal
+# counts with all iterations that fit into the cap.  Figures 2 and 3 use 20 episodes of
+# one worker, so that the number of workers in a cluster does not affect the result.
 iterations() {
 	local f
 	for f in 1-*.csv; do
@@ -150,8 +157,9 @@ iterations() {
 	done | awk '{ s += $1 } END { printf "%.1f", s / NR }'
 }
 
-# Percent of what the agents were to send that they could, on a machine that is busy;
-# synchronous workers wait for the slowest, and 80 is the most
+# pace: print the gradients that the agents sent, in percent of the gradients that their
+# intervals allow.  The figure is low on a busy machine.  Synchronous workers wait for
+# the slowest worker, so they reach at most 80 %.
 pace() {
 	local c w us
 	roster | while read -r c w us; do
@@ -159,7 +167,8 @@ pace() {
 	done | awk '$2 > 0 { p += $1 * $3 / 1e4 / $2; n++ } END { if (n) printf "%.0f", p / n }'
 }
 
-# Wait for the cap, or for all clusters to be there where time to reward is all
+# learn: wait until the cap; in factorial and fig7, which measure only the time to the
+# goal, stop when all clusters have reached the goal
 learn() {
 	local end=$((SECONDS + cap)) c there
 	while [ $SECONDS -lt $end ]; do
@@ -207,23 +216,25 @@ train() {
 	learn
 	kill -TERM $workers_pids 2>/dev/null
 	for pid in $workers_pids; do
-		# 143: it was ended by SIGTERM before it had begun
+		# 143: SIGTERM ended the worker before it had started
 		wait "$pid" || [ $? -eq 143 ] || { say "a worker failed; see $PWD"; return 1; }
 	done
 	kill -TERM $sw && wait $sw || return 1
 	[ -z "$ps" ] || { kill -TERM $ps && wait $ps; }
 }
 
-# The figures of one cluster, or of all: figure WHICH KEY of what innet-aom wrote
+# figure CLUSTER KEY: print a figure of one cluster, or of "all", from the output of
+# innet-aom
 figure() { sed -n "s/.*\"cluster\":$1,.*\"$2\":\([-0-9.]*\).*/\1/p" aom.json 2>/dev/null; }
 
-# Mean age in ms of clusters $1 to $2
+# ages FIRST LAST: print the mean age in ms of clusters FIRST to LAST
 ages() {
 	for ((c = $1; c <= $2; c++)); do figure "$c" mean_age_ns; done |
 		awk '{ s += $1 } END { if (NR) printf "%.3f", s / NR / 1e6 }'
 }
 
-# The measurements: the columns of runs.csv behind those of $key
+# measured: print the measurements, which are the columns of runs.csv after the columns
+# of $key
 measured() {
 	local c at seconds='' solved=0 final='' loss='' turns=''
 	if [ -s got.pcap ]; then
@@ -245,8 +256,8 @@ measured() {
 		"$(awk -F'[ms ]+' 'NR == 2 { printf "%.1f", $1 * 60 + $2 + $3 * 60 + $4 }' cpu)" "$([ $part = fairness ] || pace)"
 }
 
-# Keep the episodes: those of a cluster in order of time, or for figures 2 and 3, which
-# count iterations, those of each worker
+# keep_curves: keep the episodes of each cluster in order of time.  For figures 2 and 3,
+# which count iterations, keep the episodes of each worker.
 keep_curves() {
 	local c f name=$out/curves/${key//,/-}
 	case $part in
@@ -260,7 +271,7 @@ keep_curves() {
 		innet-aom -q -r got.pcap --series "$out/curves/age-${key//,/-}.csv" >/dev/null
 }
 
-# run KEY: its row into run-KEY/row
+# run KEY: do a run, and write its row into run-KEY/row
 run() {
 	local rc=0
 	key=$1 running=''
@@ -275,7 +286,7 @@ run() {
 	return $rc
 }
 
-# The runs, one line for those that run at the same time.
+# plan: print the runs.  The runs of a line start at the same time.
 plan() {
 	local s n=$seeds cap=30 ideal=40 queues=60 load reply
 	[ -z "$quick" ] || { n=1 cap=5 ideal=2 queues=4; }
@@ -307,8 +318,8 @@ trap 'exit 1' INT TERM
 head=part,queue,reply,load,workers,seed,cap_s,time_s,solved,iterations,final_reward
 head=$head,sent,received,loss_percent,mean_age_ms,mean_age2_ms,jain,cpu_s,pace_percent
 [ -s runs.csv ] || { echo "$head" >runs.csv; echo "$step" >step; }
-[ "$(head -n 1 runs.csv)" = "$head" ] || { say "$out/runs.csv: not of this script"; exit 1; }
-[ "$(cat step)" = "$step" ] || { say "$out was begun with --step $(cat step)"; exit 1; }
+[ "$(head -n 1 runs.csv)" = "$head" ] || { say "$out/runs.csv has other columns than this script writes"; exit 1; }
+[ "$(cat step)" = "$step" ] || { say "the runs in $out have --step $(cat step)"; exit 1; }
 
 mapfile -t plan < <(plan)
 bad=0 left=0 began=$SECONDS

@@ -1,16 +1,18 @@
-# olaf-figure2.awk - figure2.csv of olaf-figure2.sh as tables, in Markdown, and
-# what they say, whichever way it came out
+# olaf-figure2.awk - print figure2.csv of olaf-figure2.sh as Markdown tables, and
+# compare the modes
 #
 #	awk -v workers=8 -f olaf-figure2.awk figure2.csv >figure2.md
 #
-# An arm is before another in a seed if all its workers were there, in fewer
-# iterations than the other's needed, or had without all being there.
+# Setting A is before setting B in a seed if all workers of A reached the goal, and
+# A needed fewer iterations than B.  If B did not reach the goal, all its iterations
+# count.
 BEGIN {
 	FS = ","
 	modes = split("async aggregated sync", mode, " ")
 }
 
-# A run on a busy machine: synchronous workers wait for the slowest, so 80 is the most
+# Skip a run on a busy machine.  Synchronous workers wait for the slowest worker, so
+# they reach at most 80 %.
 NR > 1 && $10 < 70 {
 	left++
 	next
@@ -30,7 +32,8 @@ NR > 1 {
 
 function key(set, m, s, d, h) { return set SUBSEP m SUBSEP s + 0 SUBSEP d SUBSEP h }
 
-# A cell: iterations, their deviation over runs; or that not all were there
+# Return a cell: the iterations and their deviation over runs, or the number of workers
+# that reached the goal if not all did.
 function cell(k,    m, v) {
 	if (!n[k]) return "-"
 	m = sum[k] / n[k]
@@ -42,7 +45,8 @@ function cell(k,    m, v) {
 
 function whole(k) { return n[k] && there[k] == workers * n[k] }
 
-# In how many seeds that both have a is before b: into first, of pairs
+# Set pairs to the number of seeds that both a and b have, and first to the number of
+# these in which a is before b.
 function before(a, b,    s) {
 	first = pairs = 0
 	for (s = 1; s <= seeds; s++)
@@ -53,7 +57,8 @@ function before(a, b,    s) {
 	return pairs ? first " of " pairs : "-"
 }
 
-# a's iterations by b's, means over the seeds in which all were there
+# Return the iterations of a divided by those of b, over the seeds in which all workers
+# of both reached the goal.
 function by(a, b,    s, x, y) {
 	for (s = 1; s <= seeds; s++)
 		if ((a, s) in took && (b, s) in took && !missing[a, s] && !missing[b, s]) {
@@ -62,7 +67,8 @@ function by(a, b,    s, x, y) {
 	return y ? sprintf("%.2f", x / y) : ""
 }
 
-# The least mean of a mode, over steps at which all workers got there
+# Return the key with the fewest iterations of mode m among the steps at which all
+# workers reached the goal, and set at[m] to this step.
 function best(m,    i, k, b) {
 	b = ""
 	for (i = 1; i <= all; i++) {
@@ -83,7 +89,8 @@ function line(what, a, g, s) {
 }
 function list(old, x) { return old == "" ? x : old ", " x }
 
-# The mean and the deviation for a plot; nothing where not all were there
+# Return the mean and the deviation for a plot, or empty fields if not all workers
+# reached the goal.
 function bar(k,    m, v) {
 	if (!whole(k)) return ",,"
 	m = sum[k] / n[k]
@@ -124,7 +131,7 @@ function equal_steps(    i, j, a, s, b, text) {
 	print ""
 }
 
-# The same sums: async's step is an eighth.
+# Compare the modes at equal sums: the step of async is an eighth.
 function equal_distances(    i, a, s, x, text) {
 	print "## The same distance in an iteration: async's step size is an eighth\n"
 	print "The distance is the step size in the modes aggregated and sync. In mode async, the step size is an eighth of the distance,"
@@ -142,7 +149,7 @@ function equal_distances(    i, a, s, x, text) {
 }
 
 function staleness(    d, zero, k, x, text) {
-	# the arm without a delay is one of the steps'
+	# the runs without a delay belong to the set "step"
 	zero = key("step", "async", 0.05, 0, 16)
 	print "## Later gradients: async, step 0.05\n"
 	print "| later by, iterations | async | before that without delay, seeds |"

@@ -7,28 +7,31 @@
 # Eight workers learn CartPole with A2C over a switch on loopback.  Their
 # gradients g are used in three ways:
 #
-#   async       a server adds step x g, and answers whose it was at once
-#   aggregated  a switch sums any eight, as asynchronous iSwitch does, and the
-#               workers add step x their mean; at most 3 rounds stale
-#   sync        a switch sums one of each, and they add step x the mean
+#   async       a server adds step x g, and answers the worker at once
+#   aggregated  a switch sums any eight gradients, as asynchronous iSwitch does,
+#               and the workers add step x the mean of these; gradients are at
+#               most 3 rounds stale
+#   sync        a switch sums one gradient of each worker, and the workers add
+#               step x the mean
 #
 # An iteration is one gradient of each worker. In an iteration, async therefore
 # makes eight steps and the other modes one. Three sets of runs separate the
 # causes:
 #
-#   step   all modes with each of several steps
-#   delay  async, its gradients later by 1, 4 and 16 iterations
-#   batch  lessons of 4 and 64 in place of 16 steps in 8 environments
+#   step   all modes with each of several step sizes
+#   delay  async, with gradients that arrive 1, 4 and 16 iterations later
+#   batch  gradients from 4 and 64 steps (instead of 16) in 8 environments
 #
 # DIR/figure2.csv gets a row for each run that has ended; these runs are not
-# repeated. DIR/figure2.md is made from it and, if gnuplot is installed, also
-# DIR/figure2.svg: iterations by step, with a bar if all workers reached the
-# goal. --seeds sets how often each arm runs (default 5). Seeds are the outer
-# loop, so that other load on the machine affects all arms. If workers sent less
-# than 70 % of the expected gradients, the run is repeated once. A run ends when
-# each worker has had a mean of 475 over 20 episodes, or after 20 s; with
-# lessons of 64 steps, which take longer, after 60 s. --quick does three runs of
-# 1 s to test this script. All runs take 35 minutes.
+# repeated. The script makes DIR/figure2.md from this file. If gnuplot is
+# installed, it also draws DIR/figure2.svg, which shows iterations by step size,
+# with a bar for each setting in which all workers reached the goal. --seeds sets
+# how often each setting runs (default 5). Seeds are the outer loop, so that other
+# load on the machine affects all settings. If workers sent less than 70 % of the
+# expected gradients, the script repeats the run once. A run ends when each worker
+# has had a mean reward of 475 over 20 episodes, or after 20 s (60 s if a gradient
+# needs 64 steps). --quick does three runs of 1 s to test this script. All runs
+# take 35 minutes.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -40,7 +43,7 @@ while [ $# -gt 0 ]; do
 	--quick) quick=1 cap=1; shift; continue ;;
 	-h|--help) sed -n '2,/^set /{/^set /!p}' "$0" | sed 's/^# \?//'; exit 0 ;;
 	esac
-	[ $# -ge 2 ] || misuse "$1 needs a value, or is unknown"
+	[ $# -ge 2 ] || misuse "$1 is unknown, or its value is missing"
 	case $1 in
 	-o) out=$2 ;;
 	--seeds) seeds=$2 ;;
@@ -48,14 +51,14 @@ while [ $# -gt 0 ]; do
 	esac
 	shift 2
 done
-[ -n "$out" ] || misuse '-o DIR is needed, where results go'
+[ -n "$out" ] || misuse 'use -o DIR to name a folder for the results'
 [[ $seeds =~ ^[1-9][0-9]?$ ]] || misuse "--seeds '$seeds' is not 1 to 99"
 [ -x "$top/build/innet-switch" ] && PATH=$top/build:$PATH
 for tool in innet-switch innet-ps innet-worker innet-agent innet-plot; do
 	command -v $tool >/dev/null || { say "$tool is missing"; exit 1; }
 done
 
-# Every run there is to be: set mode step delay horizon seed.
+# plan: print all runs, one a line: set mode step delay horizon seed
 plan() {
 	local s step mode
 	[ -z "$quick" ] || { printf 'step,%s,0.4,0,16,1\n' async aggregated sync; return; }
@@ -74,14 +77,15 @@ plan() {
 	done
 }
 
-# The time of a worker's iteration in us; longer where a lesson is.
+# iteration: print the time of an iteration in us, which is longer for 64 steps
 iteration() { echo $((horizon < 64 ? 16000 : 40000)); }
 
-# Worker $1's, up to a quarter to either side.
+# interval WORKER: print the interval of a worker in us, which is up to a quarter shorter
+# or longer than the time of an iteration
 interval() { echo $(($(iteration) * (75 * (N - 1) + 50 * $1) / (100 * (N - 1)))); }
 
-# launch NAME COMMAND...: in the background, its pid in $pid; if NAME ends in
-# .port, wait for the port
+# launch NAME COMMAND...: run the command in the background, and set $pid.  If NAME
+# ends in .port, wait for that file.
 launch() {
 	local name=$1
 	shift
@@ -96,8 +100,9 @@ launch() {
 	return 1
 }
 
-# For each worker: the iterations until the mean of 20 episodes was at the goal,
-# or all of them; 1 if it got there; the mean of the last 20 episodes.
+# reached: print a line for each worker: the iterations until the mean reward of 20
+# episodes reached the goal (all iterations if it did not), whether it reached the
+# goal (1 or 0), and the mean reward of the last 20 episodes.
 reached() {
 	local k
 	for ((k = 0; k < N; k++)); do
@@ -110,7 +115,8 @@ reached() {
 	done
 }
 
-# train: a switch or a server, and the workers, until they are there
+# train: run a switch or a server and the workers, until all reach the goal or the
+# time is over
 train() {
 	local how k any='' until pids='' agent="--env cartpole --algo a2c --envs 8
 		--horizon $horizon --norm 0.5 --lambda 0.95 --optimizer sgd --learning-rate $step"
@@ -149,8 +155,9 @@ train() {
 	done
 }
 
-# Percent of the gradients that intervals allow, in async mode: less on a
-# machine that is busy.  Synchronous workers all wait for the slowest.
+# pace: print the gradients that the workers sent, in percent of the gradients that
+# their intervals allow.  The figure is low on a busy machine, and in sync mode,
+# because all workers wait for the slowest.
 pace() {
 	local k
 	for ((k = 0; k < N; k++)); do
@@ -158,8 +165,8 @@ pace() {
 	done | awk '{ p += $1 * $3 / 1e4 / $2; n++ } END { printf "%.0f", n ? p / n : 0 }'
 }
 
-# work: a run in a folder of its own; its row, in figure2.csv if it was not
-# disturbed, or $1 is last
+# work first|last: do a run in its own folder.  Append its row to figure2.csv if the
+# workers sent at least 70 % of the expected gradients, or if this is the last try.
 work() {
 	local rc=0 at
 	running=''
@@ -188,7 +195,7 @@ trap 'exit 1' INT TERM
 mkdir -p "$out" && cd "$out" || exit 1
 head=set,mode,step,delay,horizon,seed,iterations,workers_there,final_reward,pace_percent
 [ -s figure2.csv ] || echo $head >figure2.csv
-[ "$(head -n 1 figure2.csv)" = $head ] || { say "$PWD/figure2.csv: not of this script"; exit 1; }
+[ "$(head -n 1 figure2.csv)" = $head ] || { say "$PWD/figure2.csv has other columns than this script writes"; exit 1; }
 bad=0 i=0 all=$(plan | wc -l)
 while read -r key <&3; do
 	i=$((i + 1))
@@ -199,6 +206,6 @@ while read -r key <&3; do
 done 3< <(plan)
 awk -v workers=$N -v bars=bars.csv -f "$here/olaf-figure2.awk" figure2.csv >figure2.md || bad=1
 ! command -v gnuplot >/dev/null || ! grep -q ',[0-9]' bars.csv ||
-	innet-plot bars --label 'iterations until all were at 475' -w figure2.svg bars.csv || bad=1
+	innet-plot bars --label 'iterations until all workers reached 475' -w figure2.svg bars.csv || bad=1
 rm -f bars.csv
 exit $bad

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# olaf-figure6.sh - Olaf's Figure 6: how many updates a packet that leaves has
-# taken in on the way, as a distribution
+# olaf-figure6.sh - reproduce Olaf's Figure 6: the distribution of the number of
+# updates that the queue merges into a packet
 #
 #	share/examples/olaf-figure6.sh [--seeds N] [-o FILE.svg]
 #
-# The traffic of olaf-table1.sh, into 40, 20 and 5 Gbit/s.  Prints the share of
-# packets with at most k aggregations beside an independent simulation's, and
-# draws it (figure6.svg) when gnuplot is there.
+# The traffic of olaf-table1.sh passes through links of 40, 20 and 5 Gbit/s.  The
+# script prints the share of packets with at most k aggregations, followed by the
+# share in an independent simulation.  If gnuplot is installed, the script draws
+# the distribution (figure6.svg).
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 [ -x "$top/build/innet-switch" ] && PATH=$top/build:$PATH
@@ -33,13 +34,13 @@ for seed in $(seq "$seeds"); do
 done
 [ -t 2 ] && printf '\r' >&2
 
-# All seeds' histograms as one report, which innet-plot can draw.
+# Add the histograms of all seeds to one report, which innet-plot can draw.
 for rate in 40 20 5; do
 	jq -s '{merged_histogram: (map(.merged_histogram | to_entries) | add | group_by(.key) |
 		map({key: .[0].key, value: (map(.value) | add)}) | from_entries)}' \
 		"$dir/$rate"-*.json >"$dir/${rate}G.json"
 done
-# row RATE: the share with at most 0, 1, 2, 3, 5 and 8 aggregations
+# row RATE: print the shares of packets with at most 0, 1, 2, 3, 5 and 8 aggregations
 row() {
 	jq -r --arg rate "$1" '.merged_histogram | to_entries | map({k: (.key | tonumber - 1), n: .value}) |
 		(map(.n) | add) as $all | . as $h |

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# olaf-table1.sh - Olaf's Table 1: how many updates arrive, and what becomes of
-# the others
+# olaf-table1.sh - reproduce Olaf's Table 1: how many updates arrive, and how many
+# are merged, replaced or dropped
 #
 #	share/examples/olaf-table1.sh [--seeds N] [--json]
 #
-# 27 workers in 9 clusters send 500 updates each, bursting cluster by cluster
-# through one 128 Gbit/s port, 60 Gbit/s in all; a queue of 8 slots, the one in
-# transmission counted, feeds 40 or 20 Gbit/s.  Frames are 254 bytes and rates
-# count their bits.  Means over the seeds stand beside the paper's figures and
-# those of an independent simulation of the same setting.
+# 27 workers in 9 clusters send 500 updates each through one 128 Gbit/s port, with
+# 60 Gbit/s in all.  The clusters send bursts, one cluster after another.  A queue of
+# 8 slots, including the slot in transmission, feeds a link of 40 or 20 Gbit/s.  A
+# frame has 254 bytes, and rates count the bits of these bytes.  The table has the
+# means over the seeds, the figures of an independent simulation with the same
+# settings, and those of the paper.
 set -eu
 cd "$(dirname "$0")/../.."
 [ -x build/innet-switch ] && PATH=$PWD/build:$PATH
@@ -37,7 +38,8 @@ for seed in $(seq "$seeds"); do
 done
 [ -t 2 ] && printf '\r' >&2
 
-# mean NAME RATE: packets received, merged, superseded and dropped, of the sent
+# mean NAME RATE: print the numbers of packets received, aggregated, replaced and
+# dropped, and the lost percent, as means over the seeds
 mean() {
 	jq -s --arg p "$1" --arg r "$2" 'map(.totals) | length as $n | {queue: $p, gbps: ($r | tonumber),
 		received: (map(.delivered.packets) | add / $n),
@@ -62,5 +64,5 @@ row() { mean "$1" "$2" | jq -r --arg p "$3" --arg s "$4" \
 	row olaf 20 '2604 + 9343, 11.5 %' '2473 + 9505, 11.3 %'
 } | expand -t 8,16,26,38,48,57,65,68,92,95
 echo
-echo 'lost counts replaced and dropped alike, as the paper seems to; received and'
-echo 'aggregated of Olaf are the two numbers with a plus between them'
+echo 'lost counts replaced and dropped updates, as the paper probably does; for Olaf,'
+echo 'a field "A + B" has the received (A) and the aggregated (B) updates'

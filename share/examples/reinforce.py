@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""REINFORCE on CartPole-v1, on one machine: ./reinforce.py --episodes 300
+"""Train CartPole-v1 with REINFORCE on one machine: ./reinforce.py --episodes 300
 
-A PyTorch script of the usual kind, which knows nothing of innet;
+This is an ordinary PyTorch script that does not use innet.
 reinforce-innet.diff makes it train across a network.
 """
 import argparse
@@ -37,7 +37,7 @@ class CartPole:
 
 @torch.no_grad()
 def play(env, policy):
-    """One episode: its states, actions and rewards."""
+    """Play one episode; return its states, actions and rewards."""
     state, _ = env.reset()
     states, actions, rewards, done = [], [], [], False
     while not done:

@@ -1,6 +1,7 @@
-# reproduce-iswitch.jq - results of innet-sim and of the paper as Markdown;
-# reproduce-iswitch.sh gives it $paper, $step, $out, $racks, $live, $measured, and
-# of its experiments $message, $optimizer_step and $optimizer_out.
+# reproduce-iswitch.jq - print results of innet-sim and of the paper as Markdown
+#
+# reproduce-iswitch.sh sets $paper, $step, $out, $racks, $live, $measured, and for its
+# experiments $message, $optimizer_step and $optimizer_out.
 
 include "markdown";
 
@@ -8,7 +9,7 @@ def algorithms: [ "dqn", "a2c", "ppo", "ddpg" ];
 def title: { dqn: "DQN", a2c: "A2C", ppo: "PPO", ddpg: "DDPG", ps: "PS",
 	ar: "AR", isw: "iSW" }[.];
 
-# Figures of a training by its name; times in ms.
+# Return the results of a training by its name.
 def in_step($a; $p): $step[] | select(.training == "\($a)-\($p)");
 def out_of_step($a; $p): $out[] | select(.training == "\($a)-\($p)");
 def ms: . / 1e6;
@@ -37,7 +38,7 @@ def figure12:
 		wanted("ppo"; $p) as $want | ($s.iteration_ns | ms) as $got |
 		[ "PPO", ($p | title), ($want | fixed(2)), ($got | fixed(2)), ($got | off($want)) ] | row);
 
-# The least and the most over algorithms of a share saved, in percent.
+# Return the smallest and the largest saving in percent over the algorithms.
 def saved($of; $than):
 	[ algorithms[] as $a | 1 - in_step($a; "isw")[$of] /
 		in_step($a; $than)[$of] | . * 100 ] |

@@ -1,7 +1,7 @@
-# reproduce.jq - what innet-sim printed, beside the papers, as Markdown or CSV
+# reproduce.jq - print results of innet-sim and of the papers as Markdown or CSV
 #
-# reproduce.sh gives it $part, what to write, and $known, reproduce.json; the
-# results come in: { NAME: [ rows ] }.
+# reproduce.sh sets $part to the part to print, and $known to reproduce.json.  The
+# input is an object of results: { NAME: [ rows ] }.
 
 include "markdown";
 
@@ -10,10 +10,11 @@ def shown($n): if . == null then "" else fixed($n) end;
 def against($want): if . == null or $want == null or $want == 0 then ""
 	else off($want) end;
 
-# Of percentages, the points between.
+# The difference of two percentages in points.
 def points($want): if . == null or $want == null then ""
 	else "\((. - $want) * 10 | round + 0 | . / 10 | fixed(1)) points" end;
-# [ paper, here, other ] with so many decimals, and how far here is off each.
+# Return [ paper, here, other ] with $n decimals, and the differences of `here` from
+# the paper and from the other simulation.
 def compared($n; f): . as [ $paper, $here, $other ] |
 	[ ($paper, $here, $other | shown($n)), ([ $here, $paper ],
 	[ $here, $other ] | f) ];
@@ -29,15 +30,17 @@ def jain: (add * add) / (length * (map(. * .) | add));
 def queue: .point | .["switches[*].queue"] // .["switches[sw].queue"];
 def rate: .point["links[sw].rate"];
 
-# Table 1: bursts; workers in random order, and steady ones, on a link that takes a
-# time for each frame and merge; and steady ones alone.
+# The four settings of Table 1: bursts; workers in random order, and workers with
+# steady intervals, both on a link with a fixed time for each frame and merge; and
+# workers with steady intervals on a link without these times.
 def table1_settings: [ "bursts", "random", "steady", "natural" ];
 def table1_file: { bursts: "table1" }[.] // "table1-\(.)";
 def table1_of($set; $q; $r): .[$set | table1_file][] | select(.group == "all" and
 	queue == $q and (rate | rtrimstr("G") | rtrimstr("M")) == ($r | rtrimstr("G"))) |
 	. + { dropped_percent: (.dropped / .sent * 100),
 		lost_percent: ((.sent - .merged) / .sent * 100) };
-# What a known entry has: received, aggregated, lost as dropped, and as replaced too.
+# The columns of an entry in reproduce.json: received, aggregated, percent dropped,
+# percent dropped or replaced.
 def table1_names: [ [ 0, "received", "received" ], [ 1, "aggregated", "aggregated" ],
 	[ 2, "dropped_percent", "lost: dropped, %" ], [ 3, "lost_percent", "lost: replaced too, %" ] ];
 def table1_figures: . as $all | known.table1[] | . as $k |
@@ -57,7 +60,7 @@ def table1_row: . as $f | [ .queue, .rate, .name, (.paper | shown($f.n)),
 		(.other[$i] | if . == null then "" else " (\(shown($f.n)))" end)),
 	(.here[0:3][] | if $f.n == 0 then against($f.paper) else points($f.paper) end) ];
 
-# A row of each experiment: figures at each rate out, behind FIFO, Olaf or both.
+# A row for each experiment: figures at each output rate with FIFO, Olaf or both.
 def us($key): .[$key] / (if rate | endswith("M") then 1e6 else 1e3 end);
 def each_rate(f): map(f) | join(", ");
 def tried($part): . as $all | known.tried[$part] | to_entries[] |
@@ -84,7 +87,7 @@ def table1_csv:
 	(table1_figures | select(.name == "received") |
 		[ "\(.queue) \(.rate)", .paper ] + .here) | @csv;
 
-# Figure 6: k merges, of the switch's own counts and of the filter's packets.
+# Figure 6: the share of packets with at most k merges, and the mean number of merges.
 def at_most($k): (map(.value) | add) as $all |
 	map(select((.key | tonumber) - 1 <= $k).value) | (add // 0) / $all;
 def merges: (map(.value) | add) as $all |
@@ -105,13 +108,14 @@ def figure6:
 		"\(.value as $k | $h | at_most($k) | fixed(3)) (\(known.figure6[$r].at[.key] |
 		fixed(3)))")) | row);
 
-# Figure 7: how many times as long drop-tail took, by the median and last cluster.
+# Figure 7: the time with drop-tail divided by the time with Olaf, for the median and
+# for the last cluster.
 def traffics: [ "bursts", "poisson", "periodic" ];
 def times($t; $r; $q): [ .["figure7-\($t)"][] | select(.cluster != "all" and
 	rate == $r and queue == $q).goal_ns ];
 def last($t; $r; $q): .["figure7-\($t)"][] | select(.cluster == "all" and
 	rate == $r and queue == $q).goal_ns;
-# One that never came is last.
+# A cluster that did not reach the goal comes last.
 def middle($t; $r; $q): [ times($t; $r; $q)[] // infinite ] | median |
 	if isinfinite then null else . end;
 def ratio: if .[0] and .[1] then .[0] / .[1] else null end;
@@ -135,11 +139,11 @@ def figure7_csv: [ "out" ] + traffics,
 	(. as $all | ("5G", "10G", "20G", "40G") as $r |
 		[ $r ] + [ traffics[] as $t | $all | speedup($t; $r) ]) | @csv;
 
-# Tables 2 and 3, Figure 10: rows of ten clusters or two groups, and one for all.
+# Tables 2 and 3, Figure 10: rows of ten clusters or two groups, and a row for all.
 def control: .point["workers[*].control"] // "none";
 def mode: if queue == "fifo" then "fifo" elif control == "none" then "olaf"
 	else "olaf_tc" end;
-# Transmission control without Olaf is not asked for.
+# Omit runs with transmission control but without Olaf.
 def asked: map(select(queue != "fifo" or control == "none"));
 def by_point: group_by(.point) | map(
 	(map(select(.cluster and .cluster != "all")) | sort_by(.cluster | tonumber) |
@@ -234,7 +238,7 @@ def datacenter:
 		"\(.merged)", (.loss_percent | fixed(1)), (.mean_age_ns, .p95_age_ns | . / 1e6 | fixed(1)),
 		(.jain | fixed(3)) ] | row);
 
-# All that was simulated of Olaf's, a line a row.
+# All simulated rows of Olaf's evaluation, one a line.
 def csv: [ "scenario", "point", "row", "runs", "sent", "received", "merged", "aggregated",
 	"superseded", "dropped", "loss_percent", "mean_age_ns", "mean_age_ns_ci95", "jain" ],
 	(to_entries[] | .key as $name | .value[] | select(.sent) |

@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
-# reproduce.sh - the papers' tables and figures, simulated
+# reproduce.sh - simulate the tables and figures of the papers
 #
 #	share/examples/reproduce.sh [--quick] [--runs N] [--jobs N] [--only NAME] [-o DIR]
 #
-# Runs share/scenarios by innet-sim and writes DIR/report.md (reproduced/): what
-# the paper has, what comes out, what an independent simulation of the same
-# settings had, how far apart they are, and the experiments that say why.  Plots,
-# and the figures as CSV, stand beside it.  30 runs of each point, 3 of Figure 7,
-# 300 where the report says so; --quick has few where many take long, and leaves
-# out proofs that take minutes.  NAME is table1, verify, figure6, figure7, figure9 (and Tables 2
-# and 3), figure10, datacenter or iswitch.  A plot needs gnuplot, all of it jq.
+# The script runs the scenarios in share/scenarios with innet-sim and writes
+# DIR/report.md (default DIR: reproduced).  The report has the figures of the paper,
+# those of innet-sim, those of an independent simulation with the same settings, the
+# differences, and experiments that explain the differences.  DIR also gets plots and
+# the figures as CSV.  Each point has 30 runs (--runs), in Figure 7 it has 3, and 300
+# if the report says so.  --quick does fewer runs of slow parts, and omits proofs that
+# take minutes.  --only NAME runs one part: table1, verify, figure6, figure7, figure9
+# (with Tables 2 and 3), figure10, datacenter or iswitch.  This needs jq; plots also
+# need gnuplot.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 scenarios=$here/../scenarios
@@ -45,7 +47,7 @@ plots=$(command -v gnuplot) || say 'no plots: gnuplot is missing (gnuplot-nox)'
 mkdir -p "$dir"
 raw=$(mktemp -d) && trap 'rm -rf "$raw"' EXIT
 
-# sim NAME RUNS FILE [OPTION...]: the rows of a scenario into $raw/NAME.json
+# sim NAME RUNS FILE [OPTION...]: write the rows of a scenario to $raw/NAME.json
 sim() {
 	local name=$1 n=$2 file=$scenarios/$3
 	shift 3
@@ -53,7 +55,7 @@ sim() {
 	innet-sim -q --json ${jobs:+--jobs="$jobs"} --runs="$n" "$@" "$file" >"$raw/$name.json"
 }
 
-# tried PART RUNS [OPTION...]: the experiments on it, which reproduce.json has
+# tried PART RUNS [OPTION...]: run the experiments on a part, which reproduce.json lists
 tried() {
 	local name=$1 of=$((quick ? 2 : $2)) n=0 file change
 	shift 2
@@ -64,8 +66,8 @@ tried() {
 	done < <(jq -r --arg p "$name" '.tried[$p][] | "\(.file)\t\(.change)"' "$here/reproduce.json")
 }
 
-# groups NAME RUNS FILE [OPTION...]: sim by cluster, and a row for each group, which
-# has its intervals
+# groups NAME RUNS FILE [OPTION...]: like sim, but by cluster; unless --quick is given,
+# add a row with confidence intervals for each group
 groups() {
 	sim "$@" --by=cluster
 	[ -z "$quick" ] || return 0
@@ -75,28 +77,29 @@ groups() {
 	mv "$raw/clusters" "$raw/$1.json"
 }
 
-# write PART: Markdown, or CSV, of what is in $raw
+# write PART: print the results in $raw as Markdown, or as CSV if PART ends in .csv
 write() {
 	(cd "$raw" && jq -n 'reduce inputs as $row ({};
 		.[input_filename | rtrimstr(".json")] += [$row])' *.json) |
 		jq -L "$here" -r --arg part "$1" --slurpfile known "$here/reproduce.json" -f "$here/reproduce.jq"
 }
 
-# why PART: the notes on it
+# why PART: print the notes on a part
 why() { awk -v p="@$1" '/^@/ { on = $0 == p; next } on' "$here/reproduce.notes"; }
 
-# part NAME TITLE: its section of the report, its result being there
+# part NAME TITLE: print a section of the report; its results must be in $raw
 part() { printf '\n## %s\n\n' "$2"; write "$1"; printf '\n'; why "$1"; }
 
-# bars NAME LABEL: from $dir/NAME.csv, with a link to it
+# bars NAME LABEL: write and draw $dir/NAME.csv, and print a link to the plot
 bars() {
 	write "$1.csv" >"$dir/$1.csv"
 	[ -z "$plots" ] || { innet-plot bars --label "$2" -w "$dir/$1.svg" "$dir/$1.csv" &&
 		printf '\n![%s](%s.svg)\n' "$2" "$1"; }
 }
 
-# R: workers in random order through a port that is always busy: updates come from
-# innet-gen, more than 500 of a worker, and end behind the 13,500th.
+# Simulate workers that send in random order through a port that is always busy.  The
+# updates come from innet-gen, which makes more than 500 for each worker.  The
+# simulation stops after the 13,500th update.
 table1_random() {
 	local seed of=$((quick ? 10 : 2 * runs))
 	for seed in $(seq $of); do
@@ -124,8 +127,8 @@ table1() {
 	bars table1 'packets received'
 }
 
-# Each reading of the paper's claim, as innet-verify decides it; empty is where a
-# cluster has no second delivery, so that nothing is compared.
+# Let innet-verify decide each interpretation of the paper's claim.  "empty" means that
+# a cluster has no second delivery, so that no ages are compared.
 verify() {
 	local reading what p of
 	printf '\n## Olaf, sections 6 and 12: two clusters, fair to 0.1\n\n'

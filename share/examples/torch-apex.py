@@ -1,12 +1,13 @@
 #!/usr/bin/python3
-"""Ape-X in PyTorch: one learner and N actors solve CartPole through a memory
+"""Solve CartPole with Ape-X in PyTorch: one learner, N actors, a replay memory
 
     torch-apex.py SERVERS [ACTORS [GRADIENTS [cluster]]]
 
-SERVERS are addresses of innet-memory, or of redis-server with innet_per.so,
-with commas between them; many are drawn from as one.  It prints the mean return
-of ten greedy episodes, and ends with status 0 when that is 475 or more; when an
-actor has ended it says which, and ends with status 1.
+SERVERS is a comma-separated list of addresses of innet-memory, or of redis-server
+with innet_per.so.  The learner draws from all servers as if they were one memory.
+It prints the mean return of ten greedy episodes.  When this return is 475 or more,
+the script ends with status 0.  If an actor ends early, the script prints its
+number and ends with status 1.
 """
 import math, multiprocessing, os, sys
 import numpy as np
@@ -39,7 +40,7 @@ def act(q, s):
     with torch.no_grad():
         return int(q(torch.from_numpy(s)).argmax())
 
-def actor(k, n):                        # explores less, the higher its number
+def actor(k, n):                        # a higher k explores less
     torch.set_num_threads(1)
     rng, q, mem = np.random.default_rng(k), network(), memory()
     writer, explore = mem.writer(shard=k % len(mem.shards), n_step=3, batch=64), 0.4 ** (1 + 3 * k / max(1, n - 1))
@@ -55,7 +56,7 @@ def actor(k, n):                        # explores less, the higher its number
             if done:
                 break
 
-def watch(crew):                        # actors end with the learner, not before
+def watch(crew):                        # fail if an actor ended early
     for k, c in enumerate(crew):
         if c.exitcode is not None:
             sys.exit('torch-apex: actor %d ended with status %d' % (k, c.exitcode))
@@ -79,14 +80,14 @@ def learn():
     publish()
     crew = [multiprocessing.Process(target=actor, args=(k, int(actors)), daemon=True) for k in range(int(actors))]
     [c.start() for c in crew]
-    while len(mem) < 1000:              # the first of their experiences
+    while len(mem) < 1000:              # wait for the first experiences
         crew[0].join(0.05)
         watch(crew)
     with mem.prefetch(64, beta=0.4) as batches:
         for n, b in zip(range(1, int(gradients) + 1), batches):
             obs, new, action, reward, discount, weight = map(torch.from_numpy, (
                 b.obs, b.next_obs, b.action, b.reward, b.discount, b.weights))
-            with torch.no_grad():       # double
+            with torch.no_grad():       # double DQN
                 best = target(new).gather(1, q(new).argmax(1, True)).squeeze(1)
             error = q(obs).gather(1, action.unsqueeze(1)).squeeze(1) - reward - discount * best
             adam.zero_grad()

@@ -3,15 +3,16 @@
 
     innet-worker --switch HOST:PORT -p iswitch --worker N -- ./torch-cartpole.py
 
-An argument is the number of gradients to send.  At the end the CRC of the
-weights goes to standard error: in sync mode it is the same at all workers.
+The optional argument is the number of gradients to send (default 1000).  At the
+end the script prints the CRC of the weights, which goes to standard error.  In
+sync mode all workers print the same CRC.
 """
 import math, os, sys, zlib
 import torch
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../python'))
 import innet_stream
 
-def step(s, right):                     # CartPole-v1, a row a pole
+def step(s, right):                     # CartPole-v1; each row is a pole
     x, v, a, w = s.T
     sin, cos = a.sin(), a.cos()
     push = (20 * right - 10 + 0.05 * w * w * sin) / 1.1
@@ -21,7 +22,7 @@ def step(s, right):                     # CartPole-v1, a row a pole
     return s, (s[:, 0].abs() <= 2.4) & (s[:, 2].abs() <= math.pi / 15)
 
 @torch.no_grad()
-def play(policy, poles=16):             # an episode each: seen, done, upright
+def play(policy, poles=16):             # one episode for each pole
     s, up = torch.rand(poles, 4) / 10 - 0.05, torch.ones(poles, dtype=bool)
     seen, actions, alive = [], [], []
     while up.any() and len(alive) < 500:
@@ -37,19 +38,19 @@ policy = torch.nn.Sequential(torch.nn.Linear(4, 64), torch.nn.Tanh(),
 params = list(policy.parameters())
 flat = torch.nn.utils.parameters_to_vector(params).detach()
 stream = innet_stream.Stream(flat, name='torch-cartpole')
-torch.manual_seed(2 + stream.worker)            # each its own games
+torch.manual_seed(2 + stream.worker)            # each worker plays its own games
 for _ in range(int(sys.argv[1]) if len(sys.argv) > 1 else 1000):
     seen, actions, alive = play(policy)
     lengths = alive.sum(0)
     left = (lengths - torch.arange(len(alive)).unsqueeze(1))[alive]
-    worth = (1 - 0.99 ** left) / 0.01           # discounted reward to come
+    worth = (1 - 0.99 ** left) / 0.01           # discounted future reward
     logit = policy(seen[alive]).squeeze(1)
     logp = -torch.nn.functional.softplus(torch.where(actions[alive], -logit,
                                                      logit))
     gain = (logp * (worth - worth.mean()) / (worth.std() + 1e-8)).mean()
     grads = torch.cat([g.flatten() for g in torch.autograd.grad(gain, params)])
     for r in stream.results(grads, reward=lengths.float().mean().item()):
-        if r.vector is None:                    # nothing newer
+        if r.vector is None:                    # no newer weights
             continue
         got = torch.from_numpy(r.vector)
         flat = got.clone() if r.model else flat + 0.1 * got / r.contributions

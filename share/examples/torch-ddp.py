@@ -1,30 +1,31 @@
 #!/usr/bin/python3
-"""DistributedDataParallel whose gradients are summed in the network:
+"""Sum the gradients of DistributedDataParallel (DDP) in the network:
 
     innet-worker --switch HOST:PORT -p iswitch --worker N -- ./torch-ddp.py
 
-Learns to foretell CartPole's next state, each worker from states of its own.
-Each process is a world of one for DDP, which so moves nothing by itself; its
-communication hook hands the bucket to innet and returns the mean.  An argument
-is the number of steps.  At the end the loss of the first and of the last step
-and the CRC of the weights go to standard error.
+The workers learn to predict the next state of CartPole, each from its own states.
+Each process is a DDP world of size 1, so DDP itself sends no gradients.  The
+communication hook of DDP passes the bucket to innet and returns the mean.  The
+optional argument is the number of steps (default 500).  At the end the script
+prints the loss of the first and of the last step and the CRC of the weights,
+which goes to standard error.
 """
 import math, os, sys, tempfile, zlib
 import torch
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../python'))
 import innet_stream
 
-def hook(stream, bucket):               # as register_comm_hook() wants it
-    buffer = bucket.buffer()            # the flat gradient itself
+def hook(stream, bucket):               # for register_comm_hook()
+    buffer = bucket.buffer()            # the flat gradient, not a copy
     if not (bucket.index() == 0 and bucket.is_last()):
-        raise SystemExit('torch-ddp: the gradient came in several buckets')
+        raise SystemExit('torch-ddp: DDP split the gradient into several buckets')
     array = buffer.numpy()
-    stream.mean(array, out=array)       # sent from there, read back to there
+    stream.mean(array, out=array)       # replace the gradient by the mean
     future = torch.futures.Future()
     future.set_result(buffer)
     return future
 
-def batch(n=256):                       # states, pushes, and what follows
+def batch(n=256):                       # states and pushes; changes of the state
     s = (2 * torch.rand(n, 4) - 1) * torch.tensor([2.4, 2, 0.2, 2])
     force = torch.randint(0, 2, (n,)).float() * 20 - 10
     _, v, a, w = s.T
@@ -40,10 +41,10 @@ net = torch.nn.Sequential(torch.nn.Linear(5, 64), torch.nn.Tanh(),
 flat = torch.nn.utils.parameters_to_vector(net.parameters())
 with tempfile.TemporaryDirectory() as d, \
         innet_stream.Stream(flat, name='torch-ddp') as stream:
-    torch.manual_seed(2 + stream.worker)        # states of its own
+    torch.manual_seed(2 + stream.worker)        # each worker draws its own states
     torch.distributed.init_process_group(
         'gloo', init_method='file://' + d + '/init', world_size=1, rank=0)
-    # one bucket above the size of all weights, so one message a step
+    # a bucket has room for all weights, so each step sends one message
     ddp = torch.nn.parallel.DistributedDataParallel(
         net, bucket_cap_mb=1 + math.ceil(4 * flat.numel() / 2 ** 20))
     ddp.register_comm_hook(stream, hook)
@@ -55,7 +56,7 @@ with tempfile.TemporaryDirectory() as d, \
         adam.zero_grad()
         try:
             loss.backward()
-        except RuntimeError:            # what comes out of a hook becomes one
+        except RuntimeError:            # DDP turns an exception in a hook into this
             if stream.ended:
                 break
             raise

@@ -1,13 +1,15 @@
 #!/usr/bin/python3
-"""torchrl's replay buffer, drawn from by a replay memory: one line is another
+"""Let a replay memory draw for the replay buffer of torchrl
 
     torchrl-sampler.py SERVERS [STATES]
 
-The blind cliff walk of Schaul et al. (Prioritized Experience Replay, section
-3.1): of STATES (10) in a row one action goes on, the other ends; only the last
-gives a reward, so one in 2^STATES experiences tells anything at first.  It
-prints how many updates Q takes until it is right, by priority and uniformly.
-Without torchrl a buffer that makes the same calls stands in.
+Only the line that makes the sampler differs from a script without innet.  The task
+is the blind cliff walk of Schaul et al. (Prioritized Experience Replay, section
+3.1).  In each of STATES states (default 10), one action leads to the next state,
+and the other ends the walk.  Only the last state gives a reward, so at first only
+one in 2^STATES experiences is informative.  The script prints how many updates Q
+needs with prioritized and with uniform sampling.  If torchrl is not installed, the
+script uses its own buffer that makes the same calls.
 """
 import os, sys
 import torch
@@ -49,7 +51,7 @@ states = int(sys.argv[2]) if len(sys.argv) > 2 else 10
 
 def walks():                    # state, action, reward, next state or -1
     rows = []
-    for k in range(2 ** states):        # as often as a walk by chance meets it
+    for k in range(2 ** states):        # all random walks, each once
         for s in range(states):
             right = k >> s & 1
             last = s == states - 1

@@ -68,7 +68,7 @@ given() {
 
 @test "a training that does not reach 475 reports this, with status 1" {
 	run -1 --separate-stderr cartpole --steps 5000
-	[[ $stderr == *"iswitch-cartpole: reached "*", not 475" ]]
+	[[ $stderr == *"iswitch-cartpole: the agents reached a reward of "*", not 475" ]]
 }
 
 @test "the hierarchy without privileges: one error line, status 1" {

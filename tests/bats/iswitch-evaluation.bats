@@ -58,7 +58,7 @@ field() { sed -nE "s/^($1,[^,]*,[^,]*,$2,.*)/\1/p" out/measured.csv | cut -d, -f
 	[ "$(grep -c ' of [0-9]*: ' <<<"$stderr")" -eq 1 ]
 	[ "$(rows '^carry,ppo,.*,sync,ps,')" -eq 1 ]
 	run -2 --separate-stderr "$example" -o out --seed 2
-	[[ $stderr == *' holds results of other settings: quick=1 seed=1 limit=20'* ]]
+	[[ $stderr == *' has results with other settings: quick=1 seed=1 limit=20'* ]]
 }
 
 @test "without Open MPI the evaluation leaves the ring out and says so" {
@@ -68,7 +68,7 @@ field() { sed -nE "s/^($1,[^,]*,[^,]*,$2,.*)/\1/p" out/measured.csv | cut -d, -f
 	ln -s /usr/bin/* /usr/sbin/* "$(dirname "$(command -v innet-switch)")"/innet-* bin/ 2>/dev/null || true
 	rm -f bin/mpirun
 	PATH=$PWD/bin run -0 --separate-stderr evaluate --only ppo
-	[[ $stderr == *'the ring is left out'* ]]
+	[[ $stderr == *'there are no runs with the ring'* ]]
 	[ "$(rows '^carry,ppo,')" -eq 4 ]
 	run ! grep -q ring out/measured.csv
 }

@@ -72,5 +72,5 @@ head=set,mode,step,delay,horizon,seed,iterations,workers_there,final_reward,pace
 	mkdir out
 	echo other >out/figure2.csv
 	run -1 --separate-stderr "$example" -o out
-	[[ $stderr == *'figure2.csv: not of this script' ]]
+	[[ $stderr == *'figure2.csv has other columns than this script writes' ]]
 }
