@@ -73,12 +73,12 @@ class Rows:
         whole[0, :len(head)] = np.frombuffer(head, "u1")
         link.read_into(memoryview(whole).cast("B")[len(head):])
         if (whole[:, :len(head)] != np.frombuffer(head, "u1")).any():
-            raise OutOfStep("not every experience is of %d bytes, as the fields are" % self.size)
+            raise OutOfStep("experiences have different lengths, but the fields have %d bytes" % self.size)
         return whole[:, len(head):-2]
 
     def check(self):
         if self.other is not None:
-            raise Error("an experience is of %d bytes, and the fields of %d" % (self.other, self.size))
+            raise Error("an experience has %d bytes, but the fields have %d" % (self.other, self.size))
 
 
 class Link:
@@ -153,18 +153,18 @@ class Link:
                 self.at = end + 2
                 return got
             if self.have - self.at > 4096:
-                raise OutOfStep("no reply begins with %r" % bytes(self.view[self.at:self.at + 20]))
+                raise OutOfStep("invalid reply %r" % bytes(self.view[self.at:self.at + 20]))
             self.more()
 
     def bulk(self):
         """Read the head of a bulk and return the length of the bulk."""
         head = self.line()
         if head[:1] != b"$" or not head[1:].isdigit():
-            raise OutOfStep("no experience begins with %r" % head[:20])
+            raise OutOfStep("expected an experience, received %r" % head[:20])
         return int(head[1:])
 
     def reply(self, rows=None, depth=0, place=0):
-        """Return the next reply.  Its fourth element, which holds blobs, is read into rows."""
+        """Return the next reply.  The blobs in its fourth element are read into rows."""
         head = self.line()
         kind, rest = head[:1], head[1:]
         if kind == b"$":
@@ -185,7 +185,7 @@ class Link:
             return rest
         if kind == b"-":
             return Error(rest.decode(errors="replace"))
-        raise OutOfStep("no reply begins with %r" % head[:20])
+        raise OutOfStep("invalid reply %r" % head[:20])
 
 
 class RedisPy:
@@ -195,7 +195,7 @@ class RedisPy:
         self.client, self.waiting = client, []
         pool = getattr(client, "connection_pool", None)
         if getattr(pool, "connection_kwargs", {}).get("decode_responses"):
-            raise ValueError("a client of redis-py with decode_responses has no bytes for a batch")
+            raise ValueError("a client of redis-py with decode_responses cannot return the bytes of a batch")
 
     def close(self):
         self.waiting = []
@@ -349,7 +349,7 @@ class Shard:
             had = it[name.encode()]
             same = had == value.encode() if isinstance(value, str) else abs(float(had) - value) <= 1e-6 * abs(value)
             if not same:
-                raise ValueError("table %s is there already, of %s %s, not %s" %
+                raise ValueError("table %s exists, but its %s is %s and not %s" %
                                  (self.table, name, had.decode() if isinstance(had, bytes) else had, value))
 
     def look(self, reply):
@@ -528,7 +528,7 @@ class Memory:
         are stacks of frames, and each distinct frame is sent once.
         """
         if (states is not None, next_states is not None) != 2 * (self.stack > 0,):
-            raise ValueError("states and next_states are both given with frames, and without frames neither")
+            raise ValueError("use states and next_states with frames, and neither of them without frames")
         rows = self.rows(values)
         if self.fields == {}:
             rows = np.zeros(1 if np.ndim(states) == 1 + len(self.frame.shape) else len(states), self.record)
@@ -554,7 +554,7 @@ class Memory:
         """Return the index `shard` or, if it is None, the index of the next shard in turn."""
         k = self.next if shard is None else shard
         if not 0 <= k < len(self.shards):
-            raise ValueError("shard %s: there are %d" % (k, len(self.shards)))
+            raise ValueError("shard %s: the memory has only %d" % (k, len(self.shards)))
         self.next = (k + 1) % len(self.shards)
         return k
 
@@ -571,7 +571,7 @@ class Memory:
         return list(at), heads
 
     def shares(self, n):
-        """Return how many of n to draw from each shard, by the last sums, and at most as many as it holds."""
+        """Return how many of n experiences to draw from each shard, by the last sums.  Draw at most all from a shard."""
         weigh = np.array([s.sum for s in self.shards])
         if len(weigh) == 1 or weigh.sum() == 0:
             return [n] + [0] * (len(weigh) - 1)
@@ -655,7 +655,7 @@ class Memory:
         return out
 
     def update(self, ids, priorities):
-        """Set the priorities of the experiences `ids`.  Return how many of them still exist."""
+        """Set the priorities of the experiences `ids`.  Return the number of these that still exist."""
         p, ids = floats(priorities), self.ids(ids)
         if len(p) != len(ids):
             raise ValueError("%d priorities for %d ids" % (len(p), len(ids)))
@@ -672,12 +672,12 @@ class Memory:
         if a.dtype.names != ID.names:
             alone = len(self.shards) == 1 and a.ndim < 2
             if a.size and (a.dtype.kind not in "iu" or not alone and (a.ndim != 2 or a.shape[1] != 2)):
-                raise ValueError("ids are those of add() or of a batch: shard and id of each")
+                raise ValueError("ids are pairs of shard and id, as add() and a batch return them")
             made = np.zeros(a.size if alone else len(a), ID)
             made["shard"], made["id"] = (0, a.reshape(-1)) if alone else a.reshape(-1, 2).T
             a = made
         if (a["shard"] >= len(self.shards)).any():
-            raise ValueError("shard %d: there are %d" % (a["shard"].max(), len(self.shards)))
+            raise ValueError("shard %d: the memory has only %d" % (a["shard"].max(), len(self.shards)))
         return a.astype(ID, copy=False).reshape(-1)
 
     def put(self, name, data):
@@ -763,7 +763,7 @@ class Writer:
         if n_step < 1 or sequence < 0 or not 0 <= overlap < max(1, sequence) or n_step > 1 and sequence:
             raise ValueError("either n_step of 1 or more, or a sequence longer than its overlap")
         if sequence and memory.stack:
-            raise ValueError("a sequence of stacks of frames is not had: make the frames a field")
+            raise ValueError("sequences cannot be used with stacks of frames: make the frames a field")
         self.memory, self.shard, self.n_step, self.gamma = memory, shard, n_step, gamma
         self.sequence, self.overlap, self.batch = sequence, overlap, batch
         self.steps, self.waiting = [], []
@@ -784,9 +784,9 @@ class Writer:
         if not self.sequence:
             want.discard("discount")
         if set(step) != want:
-            raise ValueError("a step has %s, not %s" % (", ".join(sorted(want)), ", ".join(sorted(step))))
+            raise ValueError("a step must have %s, not %s" % (", ".join(sorted(want)), ", ".join(sorted(step))))
         if self.n_step > 1 and "reward" not in step:
-            raise ValueError("a step of n_step has a reward")
+            raise ValueError("with n_step, a step must have a reward")
 
     def sums(self, step, done, end):
         """Return the n-step experiences that are complete with this step."""
@@ -854,17 +854,17 @@ class _Sampler:
 
     def check(self):
         if self.strange:
-            raise ValueError("table %s has %d places of an earlier run: load_state_dict() knows them, clear=True "
-                             "removes them" % (self.memory.shards[0].table, self.strange))
+            raise ValueError("table %s has %d places of an earlier run: restore them with load_state_dict(), or remove "
+                             "them with clear=True" % (self.memory.shards[0].table, self.strange))
 
     def extend(self, index):
         """Record that these places of the storage have new contents.  The old contents are not drawn again."""
         self.check()
         index = _numbers(index)
         if len(index) > self.capacity:
-            raise ValueError("%d places at once, of %d" % (len(index), self.capacity))
+            raise ValueError("%d places in one call, but the capacity is %d" % (len(index), self.capacity))
         if (index != (self.cursor + np.arange(len(index))) % self.capacity).any():
-            raise ValueError("places are written in turn, and the next is %d of %d" % (self.cursor, self.capacity))
+            raise ValueError("places must be written in turn: the next is %d of %d" % (self.cursor, self.capacity))
         # the storage already has the new contents; if a server fails, they are not drawn
         old = self.ids[index[self.there[index]]]
         self.there[index] = False
@@ -929,7 +929,7 @@ class _Sampler:
 
 def _numbers(x, kind="i8"):
     if isinstance(x, tuple):
-        raise ValueError("a storage of one dimension is drawn from, not of %d" % len(x))
+        raise ValueError("the storage must have one dimension, not %d" % len(x))
     return np.asarray(x.detach().cpu().numpy() if hasattr(x, "detach") else x, kind).reshape(-1)
 
 

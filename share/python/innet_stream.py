@@ -106,7 +106,7 @@ def _pipes():
     """Return the descriptors of input and output.  This works once in a process."""
     global _ours
     if _ours == ():
-        raise Error('this process has opened its stream before')
+        raise Error('this process has already opened its stream')
     if _ours is None:
         for fd, name in enumerate(('input', 'output')):
             if os.isatty(fd):
@@ -142,7 +142,7 @@ class Stream:
     def __init__(self, weights, name=None, iteration=0, timeout=600.0,
                  give=None, take=None, gradients=None):
         if (give is None) != (take is None):
-            raise Error('give and take go together')
+            raise Error('give and take must be used together')
         weights = _vector(weights)
         self.elements = weights.size
         self.iteration = iteration      # of the newest vector received
@@ -169,7 +169,7 @@ class Stream:
         self._send(WEIGHTS, weights)
         kind, _, n, _, _, _ = self._receive('hello')
         if kind != HELLO or n > HELLO_MAX:
-            raise Error('the first message is no hello, but of kind %d and '
+            raise Error('the first message is not a hello, but has kind %d and '
                         'length %d' % (kind, n))
         text = bytearray(n)
         self._read(memoryview(text), 'the rest of the hello')
@@ -179,7 +179,7 @@ class Stream:
             self.members = self.hello.get('members', 0)
             self.mode = self.hello.get('mode', '')
         except (ValueError, AttributeError):
-            raise Error('the hello is no JSON object: %.60r' %
+            raise Error('the hello is not a JSON object: %.60r' %
                         bytes(text)) from None
 
     def __enter__(self):
@@ -194,7 +194,7 @@ class Stream:
         is usually one.  Their vectors are written to `out` or, if `out` is None, to
         an array of the stream.  If `out` is the gradient, it is overwritten."""
         if self._owed:
-            raise Error('results of gradient %d were not all taken' %
+            raise Error('not all results of gradient %d have been read' %
                         self.sent)
         gradient = _vector(gradient)
         if gradient.size != self.elements:
@@ -208,7 +208,8 @@ class Stream:
             out = self._into
         elif (out.dtype != '<f4' or not out.flags.c_contiguous or
               out.size != self.elements):
-            raise Error('out is not %d float32 in a row' % self.elements)
+            raise Error('out is not a contiguous array of %d float32' %
+                        self.elements)
         self.sent += 1
         self._send(GRADIENT, gradient)
         self._owed = True
@@ -224,8 +225,9 @@ class Stream:
             if last is None or r.vector is not None:
                 last = r
         if sums > 1:
-            raise Error('%d sums for gradient %d: rounds went on without this '
-                        'worker; take them one by one' % (sums, self.sent))
+            raise Error('%d sums for gradient %d, because rounds continued '
+                        'without this worker; use results()' %
+                        (sums, self.sent))
         return last
 
     def mean(self, gradient, reward=None, out=None):
@@ -235,7 +237,7 @@ class Stream:
         if r is None:
             return None
         if r.model or r.vector is None:
-            raise Error('the result of gradient %d is a model, no sum: in '
+            raise Error('the result of gradient %d is a model, not a sum: in '
                         '%s mode use exchange()' % (self.sent, self.mode))
         return np.divide(r.vector, r.contributions, out=r.vector)
 
@@ -334,7 +336,7 @@ class Stream:
             try:
                 n = os.readv(self._in, [view[done:]])
             except BlockingIOError:
-                self._wait(self._readable, due, 'no %s came' % what)
+                self._wait(self._readable, due, 'no %s arrived' % what)
                 continue
             if n == 0:
                 if done == 0 and size == HEAD.size:
@@ -352,8 +354,8 @@ class Stream:
         magic, kind, flags, n, _, iteration, count, stale = HEAD.unpack(
             self._head)
         if magic != b'INET':
-            raise Error('what came for a %s does not begin with INET, but '
-                        '%r' % (what, magic))
+            raise Error('a message (expected: %s) begins with %r and not with '
+                        'INET' % (what, magic))
         return kind, flags, n, iteration, count, stale
 
 
@@ -411,14 +413,16 @@ def _restore(torch, f, path, params, optimizer):
     except OSError as e:
         raise Error('%s: %s' % (path, e.strerror)) from None
     except Exception:                   # damaged bytes can raise any exception
-        raise Error('%s: cut, damaged or no checkpoint' % path) from None
+        raise Error('%s: the checkpoint is truncated or damaged, or the file '
+                    'is not a checkpoint' % path) from None
     if not isinstance(kept, dict) or kept.get('innet') != 1:
-        raise Error('%s: no checkpoint of wrap()' % path)
+        raise Error('%s: the file is not a checkpoint of wrap()' % path)
     shapes = [tuple(p.shape) for p in params]
     if [tuple(v.shape) for v in kept['parameters']] != shapes:
-        raise Error('%s: it has other parameters than the optimizer' % path)
+        raise Error('%s: the parameters have other shapes than those of the '
+                    'optimizer' % path)
     if kept['kind'] != type(optimizer).__name__:
-        raise Error('%s: it is of %s, not of %s' % (
+        raise Error('%s: the checkpoint is of %s, not of %s' % (
             path, kept['kind'], type(optimizer).__name__))
     optimizer.load_state_dict(_each(_thaw, kept['optimizer']))
     with torch.no_grad():
@@ -437,7 +441,7 @@ def wrap(optimizer, name=None, iteration=0, timeout=600.0, save=None,
     import torch
 
     if (save is None) != (save_every == 0):
-        raise Error('save and save_every go together')
+        raise Error('save and save_every must be used together')
     params = [p for g in optimizer.param_groups for p in g['params']]
     if load is not None:
         iteration = _restore(torch, os.fspath(load), os.fspath(load), params,

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""delay.py NEAR FAR TIME: hold what passes between two interfaces, each way
+"""delay.py NEAR FAR TIME: forward frames between two interfaces with a delay
 
-Frames that come in by one leave by the other TIME later, such as 10ms; those of
-segmentation offload pass whole.  testbed.sh starts it on the host "far" of a
-testbed with --delay, for kernels without a delay of their own (netem).  It runs
-until it is killed.
+A frame that arrives at one interface leaves by the other interface TIME later
+(for example 10ms).  Frames of segmentation offload are not split.  testbed.sh
+starts this script on the host "far" of a testbed with --delay, because some
+kernels lack netem.  The script runs until it is killed.
 """
 import collections
 import re
@@ -20,7 +20,7 @@ BUFFER = 4 << 20
 
 
 def port(name):
-    """A socket at an interface that gets, and sends, whole runs of segments."""
+    """Return a socket that receives and sends unsplit frames at an interface."""
     s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK)
     s.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
     s.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
@@ -50,14 +50,14 @@ def main():
             try:
                 frame = s.recv(MOST)
             except OSError:
-                continue	# nothing there, or the link is down
+                continue	# no frame is waiting, or the link is down
             held.append((time.monotonic_ns() + delay, other[s], frame))
         while held and held[0][0] <= time.monotonic_ns():
             _, to, frame = held.popleft()
             try:
                 to.send(frame)
             except OSError:
-                pass		# a queue is full, or the link down: it is lost
+                pass		# lost: a queue is full, or the link is down
 
 
 if __name__ == '__main__':

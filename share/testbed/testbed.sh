@@ -1,34 +1,35 @@
 #!/usr/bin/env bash
-# testbed.sh - a rack of network namespaces with shaped links, or two and a core
+# testbed.sh - make one or two racks of network namespaces with shaped links
 #
 #	testbed.sh rack [OPTION...] -- COMMAND...	build, run COMMAND, tear down
 #	testbed.sh two-racks [OPTION...] -- COMMAND...
 #	testbed.sh up rack|two-racks --owner PID [OPTION...]	build; print its id
 #	testbed.sh exec HOST COMMAND...			run COMMAND on a host
-#	testbed.sh addr HOST				its address
-#	testbed.sh switch HOST OPTION...		an innet-switch on a switch
-#	testbed.sh list					id, host, address, owner
+#	testbed.sh addr HOST				print the address of a host
+#	testbed.sh switch HOST OPTION...		run innet-switch on a switch
+#	testbed.sh list					print id, host, address, owner
 #	testbed.sh down [ID]				tear down
 #
-#	-n N			workers (4), in two racks half of them in each
-#	--rate RATE		of a host's link, each way (100mbit)
-#	--core-rate RATE	of a rack's link to the core (as --rate)
-#	--burst BYTES		of a link's token bucket (see innet-testbed(7))
-#	--queue BYTES		before a link (1500000)
-#	--loss SHARE		of a link's IPv4 packets, each way: 1%, 0.001 (0)
-#	--delay TIME		of the server's link, each way: 10ms (0)
-#	--in-path		a switch stands in the path, not at an address
-#	--owner PID		up: the testbed may go when this process is dead
+#	-n N			number of workers (4); two racks have half of them each
+#	--rate RATE		rate of a host's link, each way (100mbit)
+#	--core-rate RATE	rate of a rack's link to the core (the value of --rate)
+#	--burst BYTES		size of a link's token bucket (250 us, at least 2 frames)
+#	--queue BYTES		size of the queue before a link (1500000)
+#	--loss SHARE		share of IPv4 packets that a link loses, each way: 1%, 0.001 (0)
+#	--delay TIME		delay of the server's link, each way: 10ms (0)
+#	--in-path		run innet-switch in the path, not at an address
+#	--owner PID		up: remove the testbed after this process has ended
 #
-# innet-testbed(7) says what stands where.  There is no file to go stale: the
-# namespaces, innet-OWNER-HOST, are all there is, and those whose owner is dead
-# go with the next up or down.
+# innet-testbed(7) describes the hosts and links.  A testbed consists only of its
+# namespaces, innet-ID-HOST; there is no file that could be out of date.  The next
+# up or down removes the testbeds whose owner has ended.
 set -eu
 die() { printf 'testbed: %s\n' "$*" >&2; exit 1; }
 misuse() { printf 'testbed: %s\n' "$*" >&2; exit 2; }
 
-# Network namespaces need CAP_NET_ADMIN (12) and CAP_SYS_ADMIN (21).  Read in one
-# go: bash's read, which seeks, loses its place when a line before it changes.
+# Network namespaces need CAP_NET_ADMIN (12) and CAP_SYS_ADMIN (21).  sed reads the
+# file at once.  bash's read would seek, and read the wrong bytes if an earlier line
+# of the file changed.
 privileged() {
 	local have
 	have=$(sed -n 's/^CapEff:[^0-9a-f]*//p' /proc/self/status)
@@ -37,7 +38,7 @@ privileged() {
 	command -v tc >/dev/null || die 'ip and tc are missing (package iproute2)'
 }
 
-# Bits a second in RATE: 100mbit, 100Mbit, 1G, 12500000.
+# bits RATE: print the rate in bit/s; RATE is 100mbit, 100Mbit, 1G or 12500000.
 bits() {
 	local rate=${1,,} unit=1
 	[[ $rate =~ ^([1-9][0-9]{0,11})([kmg]?)(bit)?$ ]] ||
@@ -62,8 +63,9 @@ kept() {
 	}'
 }
 
-# The ids there are, or the hosts of one.  From the names alone: ip netns list
-# asks after each, and fails when one goes meanwhile.
+# ids: print the ids of all testbeds.  hosts ID: print the hosts of one.  Both use only
+# the names of files, because `ip netns list` opens each namespace, and fails if one
+# is removed meanwhile.
 names() { printf '%s\n' /run/netns/innet-*; }
 ids() { names | sed -nE 's/.*-([0-9]+(\.[0-9]+)?)-[a-z0-9]+$/\1/p' | sort -u; }
 hosts() { names | sed -nE "s/.*-${1/./\\.}-([a-z0-9]+)$/\1/p" | sort -V; }
@@ -77,7 +79,8 @@ inside() {
 	done
 }
 
-# Signal what runs there until nothing does: a second of TERM, then KILL.
+# empty ID: send signals to the processes in a testbed until all have ended: TERM for
+# one second, then KILL.
 empty() {
 	local signal=TERM pids i
 	for ((i = 0; i < 60; i++)); do
@@ -105,13 +108,14 @@ sweep() {
 	done
 }
 
-# HOST: a namespace with its loopback; the first may be there already.
+# host HOST: make a namespace with a loopback interface.  claim() has already made the
+# namespace of the first host.
 host() {
 	[ "$1" = "$first" ] || ip netns add "innet-$id-$1"
 	ip -n "innet-$id-$1" link set lo up
 }
 
-# HOST ADDRESS: one that is an Ethernet switch too.
+# switch HOST ADDRESS: make a host that is also an Ethernet switch
 switch() {
 	host "$1"
 	ip -n "innet-$id-$1" -batch - <<-END
@@ -135,18 +139,19 @@ shape() {
 		burst "$bucket" limit "$queue"
 }
 
-# HOST INTERFACE: lose a share of what comes in, by a program of four
-# instructions: a random number at or above the threshold is a loss.
+# lose HOST INTERFACE: lose a share of the incoming packets.  A BPF program of four
+# instructions drops a packet if a random number is at or above the threshold.
 lose() {
 	[ -n "$keep" ] || return 0
-	# frames are lost, not trains of them that a host hands over as one
+	# lose single frames, not whole trains of frames from segmentation offload
 	ip -n "innet-$id-$1" link set dev "$2" gso_max_segs 1
 	tc -n "innet-$id-$1" qdisc add dev "$2" clsact
 	tc -n "innet-$id-$1" filter add dev "$2" ingress protocol ip bpf da \
 		bytecode "4,32 0 0 4294963256,53 0 1 $keep,6 0 0 2,6 0 0 4294967295"
 }
 
-# HOST INTERFACE SWITCH PORT BITS: a link, shaped both ways, into a bridge.
+# link HOST INTERFACE SWITCH PORT BITS: connect a host to the bridge of a switch by a
+# link that is shaped both ways
 link() {
 	ip link add "$2" netns "innet-$id-$1" type veth \
 		peer name "$4" netns "innet-$id-$3"
@@ -158,8 +163,8 @@ link() {
 	lose "$3" "$4"
 }
 
-# HOST SWITCH: a host's link; that to a server which is far goes by a host that
-# holds what passes, for there need be no netem.
+# wire HOST SWITCH: connect a host to a switch.  With --delay, the server's link goes
+# through the host `far`, which delays frames, because the kernel may lack netem.
 wire() {
 	local i
 	if [ "$1" != server ] || [ -z "$delay" ]; then
@@ -174,7 +179,7 @@ wire() {
 	shape "$1" eth0 "$rate"
 	ip netns exec "innet-$id-far" "$here/delay.py" near away "$delay" \
 		>/dev/null 2>&1 </dev/null 3>&- &
-	for ((i = 0; i < 100; i++)); do	# until it has both interfaces
+	for ((i = 0; i < 100; i++)); do	# until delay.py has opened both interfaces
 		[ "$(ip netns exec "innet-$id-far" sed 1d /proc/net/packet | wc -l)" -lt 2 ] || return 0
 		kill -0 $! 2>/dev/null || break
 		sleep 0.05
@@ -182,7 +187,7 @@ wire() {
 	die 'delay.py did not start'
 }
 
-# HOST ADDRESS SWITCH: a host with one link, to that switch.
+# leaf HOST ADDRESS SWITCH: make a host with one link, to that switch
 leaf() {
 	host "$1"
 	wire "$1" "$3"
@@ -213,15 +218,15 @@ build() {
 	done
 }
 
-# Take the options of a kind of testbed; what follows is the COMMAND.
+# options KIND OPTION... [-- COMMAND...]: set the options of a testbed, and $command
 options() {
 	workers=4 rate=100mbit core_rate='' burst='' queue=1500000 owner=''
 	keep='' in_path='' delay=''
 	kind=${1-}
 	case $kind in
 	rack|two-racks) shift ;;
-	'') misuse 'which kind of testbed: rack or two-racks' ;;
-	*) misuse "unknown kind of testbed '$kind': rack or two-racks" ;;
+	'') misuse 'name the kind of testbed: rack or two-racks' ;;
+	*) misuse "unknown kind of testbed '$kind': use rack or two-racks" ;;
 	esac
 	while [ $# -gt 0 ] && [ "$1" != -- ]; do
 		if [ "$1" = --in-path ]; then
@@ -258,13 +263,13 @@ options() {
 	command=("$@")
 }
 
-# OPTION VALUE LEAST MOST
+# number OPTION VALUE MIN MAX: fail unless the value is a number from MIN to MAX
 number() {
 	[[ $2 =~ ^[1-9][0-9]{0,9}$ ]] && (($2 >= $3 && $2 <= $4)) && return
 	misuse "invalid $1 '$2': not a number from $3 to $4"
 }
 
-# Whatever ends us, the testbed goes, and COMMAND.
+# Remove the testbed and end COMMAND at every exit.
 child='' id=''
 end() {
 	trap '' INT TERM HUP
@@ -286,7 +291,7 @@ guard() {
 	done
 }
 
-# An id of our own: whose first namespace we, and no other, could make.
+# claim: set $id to an unused id, by making the first namespace of that id
 claim() {
 	local n=1 try=$owner why
 	first=switch
@@ -310,7 +315,7 @@ run() {
 	owner=$$
 	up
 	export INNET_TESTBED=$id PATH="$here:$PATH"
-	# in the background, for a signal to us must not wait for it to end
+	# in the background, so that this script handles a signal at once
 	env --default-signal=INT,QUIT "${command[@]}" <&0 &
 	child=$!
 	wait $child || rc=$?
@@ -318,7 +323,7 @@ run() {
 	exit $rc
 }
 
-# The testbed meant: of the environment, or the only one there is.
+# which_one: set $id to the testbed in INNET_TESTBED, or to the only testbed
 which_one() {
 	local all
 	id=${INNET_TESTBED-}
@@ -331,7 +336,7 @@ which_one() {
 	[ -n "$(hosts "$id")" ] || die "no testbed $id"
 }
 
-# HOST: is it there?
+# known HOST: fail unless the testbed has this host
 known() {
 	local all
 	which_one
@@ -340,11 +345,12 @@ known() {
 		die "no host '$1' in testbed $id; there are: ${all//$'\n'/ }"
 }
 
-# HOST OPTION...: an innet-switch there: in the path of its bridge, where
-# packets find it without --upstream, or at its address.
+# start_switch HOST OPTION...: run innet-switch on a host: in the path of its bridge if
+# the testbed has --in-path, otherwise at its address.  In the path, innet-switch
+# needs no --upstream, so that option is removed.
 start_switch() {
 	local on=innet-$id-$1 given=()
-	[[ $(ip -n "$on" -o link show br0 2>/dev/null) ]] || die "$1 is no switch"
+	[[ $(ip -n "$on" -o link show br0 2>/dev/null) ]] || die "$1 is not a switch"
 	if [[ $(ip -n "$on" link show br0) != *'alias in-path'* ]]; then
 		exec ip netns exec "$on" innet-switch --insecure --listen "$(address "$id" "$1")" "${@:2}"
 	fi
@@ -368,7 +374,7 @@ list() {
 	local i h a
 	for i in $(ids); do
 		for h in $(hosts "$i"); do
-			a=$(address "$i" "$h" 2>/dev/null)	# it may go meanwhile
+			a=$(address "$i" "$h" 2>/dev/null)	# the host may be removed meanwhile
 			printf '%s %s %s %s\n' "$i" "$h" "${a:--}" \
 				"$(alive "$i" && echo alive || echo dead)"
 		done
@@ -381,7 +387,7 @@ verb=${1-}
 case $verb in
 rack|two-racks)
 	options "$verb" "$@"
-	[ ${#command[@]} -gt 0 ] || misuse "-- COMMAND... must follow, or say up $verb"
+	[ ${#command[@]} -gt 0 ] || misuse "add -- COMMAND..., or use 'up $verb'"
 	privileged
 	run
 	;;
@@ -428,6 +434,6 @@ down)
 	;;
 -h|--help)
 	sed -n '2,/^#$/{/^#$/!p};/^#\t/p' "$0" | sed 's/^# \?//' ;;
-'') misuse 'rack, two-racks, up, exec, addr, switch, list or down' ;;
-*) misuse "unknown word '$verb'; rack, two-racks, up, exec, addr, switch, list or down" ;;
+'') misuse 'use rack, two-racks, up, exec, addr, switch, list or down' ;;
+*) misuse "unknown command '$verb'; use rack, two-racks, up, exec, addr, switch, list or down" ;;
 esac

@@ -110,12 +110,12 @@ says() {
 }
 
 @test "innet_stream: a fault of the other side is reported in one line" {
-	says "no result came within 0.2 s, after 1 gradients" -s -x silent
-	says "what came for a result does not begin with INET, but b'XNET'" -s -x magic
+	says "no result arrived within 0.2 s, after 1 gradients" -s -x silent
+	says "a message (expected: result) begins with b'XNET' and not with INET" -s -x magic
 	says "result of 4 elements for gradient 1 of 5" -s -x length
 	says "the stream ends in the middle of a message, after 1 gradients" -s -n 1 -x cut
-	says "3 sums for gradient 1: rounds went on without this worker; take them one by one" -s -m 3
-	says "the result of gradient 1 is a model, no sum: in async mode use exchange()" -n 1
+	says "3 sums for gradient 1, because rounds continued without this worker; use results()" -s -m 3
+	says "the result of gradient 1 is a model, not a sum: in async mode use exchange()" -n 1
 }
 
 @test "innet_stream: misuse is reported in one line" {
@@ -129,12 +129,12 @@ says() {
 	        sys.exit('no error')
 	s = i.Stream(np.zeros(5, 'f4'))
 	fails('a gradient of 4 elements, but there are 5 weights', s.exchange, np.zeros(4))
-	fails('out is not 5 float32 in a row', s.exchange, np.zeros(5), out=np.zeros(5))
+	fails('out is not a contiguous array of 5 float32', s.exchange, np.zeros(5), out=np.zeros(5))
 	it = s.results(np.zeros(5))
-	fails('results of gradient 1 were not all taken', s.exchange, np.zeros(5))
+	fails('not all results of gradient 1 have been read', s.exchange, np.zeros(5))
 	list(it)
 	s.close(), s.close()
-	fails('this process has opened its stream before', i.Stream, np.zeros(5))
+	fails('this process has already opened its stream', i.Stream, np.zeros(5))
 	fails('the stream is closed', s.exchange, np.zeros(5))
 	END
 }
@@ -294,13 +294,13 @@ kept() {
 	raise last
 	END
 	run -1 --separate-stderr timeout -k 5 60 stream-echo -s "$py" load.py
-	[[ $'\n'$stderr$'\n' == *$'\n'"innet_stream.Error: 0.pt: it has other parameters than the optimizer"$'\n'* ]]
+	[[ $'\n'$stderr$'\n' == *$'\n'"innet_stream.Error: 0.pt: the parameters have other shapes than those of the optimizer"$'\n'* ]]
 	grep '^[a-z0]*[.pt]*: ' <<<"$stderr" >said
 	diff said - <<-'END'
 	none: No such file or directory
-	cut: cut, damaged or no checkpoint
-	text: cut, damaged or no checkpoint
-	other: no checkpoint of wrap()
-	0.pt: it has other parameters than the optimizer
+	cut: the checkpoint is truncated or damaged, or the file is not a checkpoint
+	text: the checkpoint is truncated or damaged, or the file is not a checkpoint
+	other: the file is not a checkpoint of wrap()
+	0.pt: the parameters have other shapes than those of the optimizer
 	END
 }

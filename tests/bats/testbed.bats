@@ -308,5 +308,5 @@ killed() {
 	testbed.sh rack -n 2 --in-path -- bash -eu job
 	jq -e '.jobs["1"].counters.results == 50 * 28 and .interfaces.frames > 0' report.json
 	run -1 --separate-stderr testbed.sh rack -n 1 -- testbed.sh switch w0
-	[[ $stderr == *'w0 is no switch' ]]
+	[[ $stderr == *'w0 is not a switch' ]]
 }

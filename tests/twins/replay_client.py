@@ -129,7 +129,7 @@ def steps(runs=200):
             b = m.sample(4)
             assert (b.states[:, 0] == film[:4]).all() and (b.next_states[:, 0] == film[3:7]).all()
             assert (b.next_lives == [2, 3, 4, 5]).all() and (b.reward == 1.75).all()
-            refused(ValueError, "a step has", w.append, False, next_lives=1)
+            refused(ValueError, "a step must have", w.append, False, next_lives=1)
         refusals(server)
 
 
@@ -300,7 +300,7 @@ def refusals(server):
             b = m.sample(len(m))
             assert list(b.x) == list(range(6)), b.x
             assert list(b.reward) == [sum(0.5 ** i for i in range(min(n, 6 - t))) for t in range(6)], b.reward
-            refused(ValueError, "a step has", w.append, False, x=1)
+            refused(ValueError, "a step must have", w.append, False, x=1)
             refused(ValueError, "inhomogeneous", w.append, True, x=[1, [2]], reward=1.0)
             w.append(True, x=9, reward=0.0)
             m.drop()
@@ -438,7 +438,7 @@ def misfits():
             for other in ("f4", (8,)), ("u1", (15,)), ("u1", (19999,)), ("u1", (20001,)):
                 with Memory(server.addr, table=name, fields={"x": other}, wait=5) as m:
                     for _ in range(2):
-                        refused(Error, "and the fields of %d" % np.dtype(other).itemsize, m.sample, 10)
+                        refused(Error, "but the fields have %d" % np.dtype(other).itemsize, m.sample, 10)
                         assert len(m) == 20
             m = Memory(server.addr, table=name)
             m.shards[0].call("PER.ADD", name, 1, b"odd")
@@ -465,8 +465,8 @@ def misfits():
         refused(ValueError, "ids are", two.update, ids["id"], np.ones(9))
         for name in "ids", "priority", "states":
             refused(ValueError, name, Memory, server.addr, fields={name: "i8"})
-        for how, word in ((dict(selector="uniform"), "selector per, not uniform"), (dict(alpha=0.5), "alpha 1"),
-                          (dict(capacity=60), "capacity 50, not 60"), (dict(times=3), "times 0, not 3"),
+        for how, word in ((dict(selector="uniform"), "selector is per and not uniform"), (dict(alpha=0.5), "alpha is 1"),
+                          (dict(capacity=60), "capacity is 50 and not 60"), (dict(times=3), "times is 0 and not 3"),
                           (dict(ratio=(1, 2)), "ratio_lo")):
             refused(ValueError, word, Memory, server.addr, table="one", **{"capacity": 50, "alpha": 1, **how})
         refused(ValueError, "belong together", Memory, server.addr, stack=4)
