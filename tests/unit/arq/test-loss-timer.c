@@ -16,23 +16,24 @@ test_wait(void)
 	ok(loss_timer_ns(&p, 0) == LOSS_TIMER_QUIET_NS &&
 	    loss_timer_ns(&p, 2) == 4 * LOSS_TIMER_QUIET_NS &&
 	    loss_timer_ns(&p, 1000) == LOSS_TIMER_CEILING_NS,
-	    "without pauses 20 ms, twice as long each time, 1 s at most");
+	    "without pauses a wait is 20 ms, then twice as long each time, and "
+	    "1 s at most");
 	loss_timer_start(&p, now);
 	loss_timer_receive(&p, now += 7 * MS);
 	ok(loss_timer_ns(&p, 0) == LOSS_TIMER_QUIET_NS + 14 * MS,
-	    "and twice the longest pause");
+	    "a pause between segments adds twice its length to the wait");
 	for (int i = 0; i < 10000; i++)
 		loss_timer_receive(&p, now += 1000);
 	ok(loss_timer_ns(&p, 0) < LOSS_TIMER_QUIET_NS + MS / 100,
-	    "which is forgotten in time");
+	    "the timer forgets a pause with time");
 	loss_timer_receive(&p, now += LOSS_TIMER_LONGEST_NS);
 	ok(loss_timer_ns(&p, 0) == LOSS_TIMER_QUIET_NS + 2 *
 	    LOSS_TIMER_LONGEST_NS,
-	    "as much as 250 ms");
+	    "a pause longer than 250 ms adds twice 250 ms");
 	loss_timer_receive(&p, now + LOSS_TIMER_LONGEST_NS + 1);
 	ok(loss_timer_ns(&p, 0) == LOSS_TIMER_QUIET_NS + 2 *
 	    LOSS_TIMER_LONGEST_NS,
-	    "and no more");
+	    "a second long pause adds nothing more");
 }
 
 /* One segment in 100 is lost, and there again 1 ms after it is asked for. */
@@ -52,8 +53,8 @@ losses(void)
 		    most;
 	}
 	ok(most < LOSS_TIMER_QUIET_NS + 7 * MS,
-	    "a thousand losses make a wait a "
-	    "few round trips longer: %.1f ms", (double)most / 1e6);
+	    "a thousand losses make a wait at most a few round trips longer: "
+	    "%.1f ms", (double)most / 1e6);
 }
 
 /* Count needless requests when segments arrive only every `ns`. */
@@ -80,8 +81,9 @@ test_late_segments(void)
 {
 	ok(spurious(20 * MS) == 0 && spurious(21 * MS) == 1 &&
 	    spurious(60 * MS) == 1 && spurious(250 * MS) <= 4,
-	    "pauses are learnt where the wait was too short: 21 ms in %d, 60 "
-	    "in %d, 250 in %d", spurious(21 * MS), spurious(60 * MS),
+	    "the timer learns pauses after a few needless requests: 21 ms "
+	    "after %d, 60 ms after %d, 250 ms after "
+	    "%d", spurious(21 * MS), spurious(60 * MS),
 	    spurious(250 * MS));
 }
 

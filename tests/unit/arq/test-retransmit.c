@@ -97,12 +97,12 @@ test_no_loss(void)
 	}
 	ok(clean && m.n[RETRANSMIT_SENT] == 4000 &&
 		m.n[RETRANSMIT_REPEATED] == 0,
-	    "without a loss nothing is sent again");
+	    "a member without losses retransmits nothing");
 	ok(m.n[RETRANSMIT_PROBES_SENT] > 0 &&
 		m.n[RETRANSMIT_PROBES_SENT] <= 2 * RETRANSMIT_LOSSY &&
 		m.lossy == 0,
-	    "and tails are asked after no "
-	    "more: %llu Probes",
+	    "a member without losses stops sending Probes about tails: %llu "
+	    "Probes",
 	    (unsigned long long)m.n[RETRANSMIT_PROBES_SENT]);
 	retransmit_free(&m);
 }
@@ -114,31 +114,35 @@ test_state(void)
 	struct repair_help h;
 
 	m.allowed = 20;
-	ok(send_all(&m, 8, 0) == 0xfffff, "sent: what is allowed in flight");
+	ok(send_all(&m, 8, 0) == 0xfffff, "a member sends as many segments as "
+	    "may be in flight");
 	ok(probed(&m, &h, 100) && h.mark == 20 && h.upto == 20 &&
 	    h.iteration == 5 && h.last == REPAIR_NONE,
-	    "a path that is full is asked after");
+	    "a member with a full window sends a Probe");
 	retransmit_take(&m, 0, 200);
 	retransmit_take(&m, 1, 200);
-	ok(send_all(&m, 8, 200) == 0x300000, "as results come more goes out");
+	ok(send_all(&m, 8, 200) == 0x300000, "a member sends more when results "
+	    "arrive");
 	receive_state(
 	    &m, (struct repair_state){.seen = 20, .mark = 2}, 0x1f0f0c, 300);
 	ok((send_all(&m, 8, 300) & 0x3fffff) == 0xf0f0c,
-	    "again: what lacks and "
-	    "was sent before the Probe, and nothing else");
+	    "a member retransmits only missing segments that it sent before "
+	    "the Probe");
 	ok(m.n[RETRANSMIT_REPEATED] == 10 && m.lossy == RETRANSMIT_LOSSY,
 	    "each once");
 	receive_state(
 	    &m, (struct repair_state){.seen = 20, .mark = 2}, 0x1f0f0c, 400);
-	ok(send_all(&m, 8, 400) == 0, "the same STATE once more: nothing");
+	ok(send_all(&m, 8, 400) == 0, "a second copy of a STATE causes no "
+	    "retransmission");
 	ok(retransmit_receive_state(
 	       &m, xid, &(struct repair_state){.iteration = 4}, 500),
-	    "a switch at the one before ours has been started again");
+	    "a STATE of the previous iteration shows that the switch has "
+	    "restarted");
 	retransmit_start(&m, 6, 500);
 	ok(retransmit_receive_state(
 	       &m, xid, &(struct repair_state){.iteration = 5}, 600) == false,
-	    "but a Probe of the iteration before may be "
-	    "answered late");
+	    "a late answer to a Probe of the previous iteration shows no "
+	    "restart");
 	retransmit_free(&m);
 }
 
@@ -152,19 +156,22 @@ test_nack(void)
 	send_all(&m, 8, 0);
 	h.iteration = 4;
 	retransmit_receive_nack(&m, &h, 100);
-	ok(send_all(&m, 8, 100) == 0, "a NACK of another iteration: nothing");
+	ok(send_all(&m, 8, 100) == 0, "a NACK of another iteration causes no "
+	    "retransmission");
 	h.iteration = 5;
 	retransmit_receive_nack(&m, &h, 100);
 	ok(send_all(&m, 8, 100) == 0x108,
-	    "again: what was sent before the last "
-	    "that came");
+	    "after a NACK a member retransmits what it sent before the newest "
+	    "segment that arrived");
 	retransmit_receive_nack(&m, &h, 200);
-	ok(send_all(&m, 8, 200) == 0, "and is on its way now");
+	ok(send_all(&m, 8, 200) == 0, "a second NACK does not repeat a "
+	    "retransmission that is under way");
 	h.last = 3;		/* itself sent twice: which of them came? */
 	h.lacks = bitmap(2);
 	retransmit_receive_nack(&m, &h, 300);
-	ok(send_all(&m, 8, 300) == 0, "one that was sent twice proves nothing");
-	ok(m.n[RETRANSMIT_NACKS] == 4, "all are counted");
+	ok(send_all(&m, 8, 300) == 0, "a NACK causes nothing if the newest "
+	    "segment that arrived was sent twice");
+	ok(m.n[RETRANSMIT_NACKS] == 4, "a member counts all NACKs");
 	retransmit_free(&m);
 }
 
@@ -176,10 +183,10 @@ test_time(void)
 	uint64_t due, gap = 0, now = 0;
 
 	send_all(&m, 44, 0);
-	ok(probed(&m, &h, 0) && h.upto == 10, "the tail is asked after");
+	ok(probed(&m, &h, 0) && h.upto == 10, "a member sends a Probe about "
+	    "the tail");
 	ok(!probed(&m, &h, 0) && retransmit_deadline_ns(&m) > MS,
-	    "once, and then there "
-	    "is time");
+	    "a member sends one Probe about the tail, and then waits");
 	for (int k = 0; k < 200; k++) {
 		due = retransmit_deadline_ns(&m);
 		gap = due - now;
@@ -188,22 +195,23 @@ test_time(void)
 			break;
 	}
 	ok(m.n[RETRANSMIT_EXPIRED] == 200 && m.n[RETRANSMIT_REPEATED] == 0,
-	    "a time-out sends a Probe, never data");
-	ok(gap == RETRANSMIT_CEILING_NS, "at last one each 250 ms");
+	    "a timeout sends a Probe, never data");
+	ok(gap == RETRANSMIT_CEILING_NS, "the time between Probes grows to 250 "
+	    "ms");
 	receive_state(&m, (struct repair_state){ .seen = 10 }, 0, now + MS);
 	ok(m.idle && retransmit_deadline_ns(&m) > now + 100 * MS,
-	    "when all of ours is "
-	    "there we have time");
+	    "a member waits longer when all its segments have arrived at the "
+	    "switch");
 	receive_state(&m, (struct repair_state){ .seen = 10, .whole = true,
 	    .notice = true, .mark = 10 }, 0, now + 2 * MS);
 	ok(probed(&m, &h, now + 2 * MS) && h.lacks.base == 0 && h.seen == 10 &&
-	    repair_lacks(&h.lacks, 9), "a notice that all is done, and none "
-	    "came: it is asked for at once");
+	    repair_lacks(&h.lacks, 9), "a member requests all results at once "
+	    "if a notice says that they exist and none has arrived");
 	for (uint32_t i = 0; i < 10; i++)
 		retransmit_take(&m, i, now + 3 * MS);
 	ok(retransmit_deadline_ns(&m) == UINT64_MAX &&
 		!probed(&m, &h, UINT64_MAX),
-	    "all here: nothing is due");
+	    "nothing is due when all results have arrived");
 	retransmit_free(&m);
 }
 
@@ -227,12 +235,12 @@ test_slow(void)
 	}
 	ok(m.n[RETRANSMIT_PROBES_SENT] > RETRANSMIT_OPEN &&
 		m.n[RETRANSMIT_PROBES_SENT] < RETRANSMIT_PROBES,
-	    "no more Probes go out than are remembered: %llu",
+	    "a member sends no more Probes than it can remember: %llu",
 	    (unsigned long long)m.n[RETRANSMIT_PROBES_SENT]);
 	retransmit_receive_state(
 	    &m, first, &(struct repair_state){.seen = 400}, now);
-	ok(m.acked == 1 && m.rtt.srtt_ns > 10 * MS, "so an answer that is late "
-	    "counts, and says how late");
+	ok(m.acked == 1 && m.rtt.srtt_ns > 10 * MS,
+	    "a late answer to a Probe counts, and gives a round trip time");
 	retransmit_free(&m);
 }
 
@@ -248,17 +256,19 @@ test_gaps(void)
 		if (i != 2)
 			retransmit_take(&m, i, 100);
 	}
-	ok(!probed(&m, &h, 100), "3 results may overtake one");
+	ok(!probed(&m, &h, 100), "a result may arrive up to 3 places late");
 	retransmit_take(&m, 6, 100);
 	ok(probed(&m, &h, 100) && repair_lacks(&h.lacks, 2) &&
 	    !repair_lacks(&h.lacks, 3) && repair_lacks(&h.lacks, 39) &&
-	    h.last == 6, "not 4: a Probe asks for all that have none");
+	    h.last == 6, "a result that is 4 places late causes a Probe for "
+	    "all missing results");
 	retransmit_take(&m, 2, 200);
 	retransmit_duplicate(&m, 3);
-	ok(m.order_slack == 0, "a duplicate of what was not asked for says "
-	    "nothing");
+	ok(m.order_slack == 0, "a duplicate result that was not requested "
+	    "changes nothing");
 	retransmit_duplicate(&m, 2);
-	ok(m.order_slack == 1, "of what was: it had only been late");
+	ok(m.order_slack == 1, "a duplicate of a requested result makes the "
+	    "member tolerate later results");
 	retransmit_free(&m);
 }
 
@@ -272,7 +282,8 @@ test_slack(void)
 	send_all(&m, 44, 0);
 	probed(&m, &h, 0);
 	receive_state(&m, (struct repair_state){.seen = 40, .dups = 1}, 0, MS);
-	ok(m.order_slack == 1, "a duplicate at the switch: more patience");
+	ok(m.order_slack == 1, "a duplicate at the switch makes the member "
+	    "tolerate later results");
 	for (uint16_t k = 2; k < 40; k++)
 		receive_state(
 		    &m, (struct repair_state){.seen = 40, .dups = k}, 0, MS);
@@ -281,7 +292,8 @@ test_slack(void)
 		receive_state(
 		    &m, (struct repair_state){.seen = 40, .dups = 39}, 0, MS);
 	ok(full && m.order_slack == RETRANSMIT_ORDER - 1,
-	    "as much as a round trip; less after 32 clean STATEs");
+	    "the tolerance is at most a round trip, and falls after 32 clean "
+	    "STATEs");
 	m.iteration = 1;
 	retransmit_start(&m, 1, 2 * MS);
 	retransmit_ready_all(&m);
@@ -289,8 +301,9 @@ test_slack(void)
 	probed(&m, &h, 2 * MS + MS / 8);
 	receive_state(
 	    &m, (struct repair_state){.seen = 80, .dups = 39}, 1, 3 * MS);
-	ok(send_all(&m, 44, 3 * MS) == 0 && m.wants, "what was sent so shortly "
-	    "before a Probe may come yet: another Probe");
+	ok(send_all(&m, 44, 3 * MS) == 0 && m.wants,
+	    "a segment sent shortly before a Probe may still arrive, so the "
+	    "member sends another Probe");
 	retransmit_free(&m);
 }
 
@@ -329,9 +342,10 @@ test_unsent(void)
 	n = retransmit_next_run(&m, 5, &first, &again, 0);
 	retransmit_unsent(&m, first, n, 2, again);
 	ok(n == 5 && m.flight == 3 && m.upto == 3 && m.serial == 3 &&
-	    m.n[RETRANSMIT_SENT] == 3, "what had no room is as if never sent");
+	    m.n[RETRANSMIT_SENT] == 3, "a segment for which there was no room "
+	    "counts as not sent");
 	n = retransmit_next_run(&m, 44, &first, &again, 0);
-	ok(n == 4 && first == 3 && !again, "it goes next");
+	ok(n == 4 && first == 3 && !again, "that segment is sent next");
 	for (uint32_t k = 0; k < 20; k++) {
 		probed(&m, &h, k * MS);
 		receive_state(&m, (struct repair_state){ .seen = h.mark }, 0x6d,
@@ -350,8 +364,9 @@ test_unsent(void)
 		right = right && send_all(&m, 44, k * MS + MS / 2) == 0x60;
 		m.lost = 0;	/* its share is not to the point */
 	}
-	ok(right && m.n[RETRANSMIT_REPEATED] == 100, "likewise again, round a "
-	    "ring of 7 many times");
+	ok(right && m.n[RETRANSMIT_REPEATED] == 100,
+	    "a retransmitted segment without room is sent next, also in a ring "
+	    "of 7 that wraps often");
 	retransmit_start(&m, 1, 30 * MS);
 	retransmit_ready_all(&m);
 	retransmit_take(&m, 2, 30 * MS);	/* others went on without us */
@@ -361,7 +376,8 @@ test_unsent(void)
 		retransmit_next_run(&m, 44, &first, &again, 30 * MS) == 1 &&
 		first == 1 && send_all(&m, 44, 30 * MS) == 0x78 &&
 		m.upto == segs,
-	    "and before one that need not go any more");
+	    "a segment without room is sent before segments that are no longer "
+	    "needed");
 	retransmit_free(&m);
 }
 
@@ -374,17 +390,18 @@ test_windows(void)
 
 	retransmit_window(&m, 4, 100);
 	send_all(&m, 44, 0);
-	ok(m.out == 4, "a window to begin with");
+	ok(m.out == 4, "a member starts with a window of 4");
 	retransmit_take(&m, 0, MS);
 	send_all(&m, 44, MS);
-	ok(m.window == 5 && m.out == 5, "which grows with each result");
+	ok(m.window == 5 && m.out == 5, "the window grows with each result");
 	m.window = 150;
 	send_all(&m, 44, MS);
 	probed(&m, &h, MS);
 	receive_state(&m, (struct repair_state){ .seen = h.mark },
 	    0xfffffffffffffffe, 2 * MS);
-	ok(m.allowed < 100 && m.flight <= m.allowed, "most of a flight lost: "
-	    "%u in the network at once", m.allowed);
+	ok(m.allowed < 100 && m.flight <= m.allowed,
+	    "after a loss of most of a flight, fewer segments may be in "
+	    "flight: %u", m.allowed);
 	before = m.allowed;
 	for (uint64_t k = 3; k < 12; k++) {
 		send_all(&m, 44, k * MS);
@@ -392,14 +409,16 @@ test_windows(void)
 			receive_state(&m, (struct repair_state){.seen = h.mark},
 			    0, k * MS + MS);
 	}
-	ok(m.allowed > before, "and more when they arrive: %u", m.allowed);
+	ok(m.allowed > before, "more segments may be in flight when results "
+	    "arrive: %u", m.allowed);
 	ok(m.window >= 150, "a loss alone does not narrow the window");
 	m.last_rtt_ns = 10 * m.least_rtt_ns;
 	retransmit_reduce_window(&m, 60 * MS);
-	ok(m.window < 30 && m.window >= 16, "a longer round trip does");
+	ok(m.window < 30 && m.window >= 16, "a longer round trip narrows the "
+	    "window");
 	before = m.window;
 	retransmit_reduce_window(&m, 60 * MS + 1);
-	ok(m.window == before, "once in two of them");
+	ok(m.window == before, "the window narrows once in two round trips");
 	retransmit_free(&m);
 }
 
@@ -417,7 +436,7 @@ test_order(void)
 	retransmit_start(&m, 0, 0);
 	ok(retransmit_next_run(&m, 44, &first, &again, 0) == 0 &&
 		retransmit_deadline_ns(&m) == UINT64_MAX,
-	    "a rack waits until something is ready");
+	    "a rack sends nothing until a segment is ready");
 	retransmit_ready_segment(&m, 7);
 	retransmit_ready_segment(&m, 8);
 	retransmit_ready_segment(&m, 3);
@@ -425,13 +444,13 @@ test_order(void)
 	ok(n == 2 && first == 7 &&
 		retransmit_next_run(&m, 44, &first, &again, 0) == 1 &&
 		first == 3,
-	    "then it goes at once, in runs");
+	    "a rack sends ready segments at once, in runs");
 	for (uint32_t i = 9; i < 39; i++)
 		retransmit_ready_segment(&m, i);
 	m.window = 16;
 	send_all(&m, 44, 0);
-	ok(m.out == 33, "however few results have come: racks that wait for "
-	    "each other's would wait for ever");
+	ok(m.out == 33, "a rack does not wait for results, because racks could "
+	    "wait for each other forever");
 	retransmit_free(&m);
 }
 
@@ -600,15 +619,15 @@ test_wraps(void)
 	m.seen = UINT32_MAX - 1;
 	send_all(&m, 44, 0);
 	ok(probed(&m, &h, 100) && h.mark == 20 && h.iteration == 0xffffff,
-	    "marks go round");
+	    "marks wrap after 2^32 - 1");
 	receive_state(&m, (struct repair_state){.seen = UINT32_MAX, .mark = 3},
 	    0xc00000, 200);
 	ok(send_all(&m, 44, 200) == 0 && m.seen == 3,
-	    "what is behind 2^32 - 1 was sent later");
+	    "a segment sent after mark 2^32 - 1 counts as later");
 	receive_state(&m, (struct repair_state){.seen = 2, .mark = UINT32_MAX},
 	    0xf00000, 300);
 	ok(send_all(&m, 44, 300) == 0x300000 && m.seen == 3,
-	    "and 2 is behind it");
+	    "mark 2 follows mark 2^32 - 1");
 	m.iteration = 0;
 	ok(retransmit_receive_state(
 	       &m, xid, &(struct repair_state){.iteration = 0xffffff}, 400),
@@ -632,8 +651,7 @@ test_queue(void)
 		retransmit_take(&m, 0, MS);
 	}
 	ok(send_all(&m, 2, 2 * MS) == 2,
-	    "what is lost and comes, again and again, "
-	    "keeps no other from being sent");
+	    "a segment that is lost again and again does not delay others");
 	retransmit_free(&m);
 }
 
@@ -646,19 +664,21 @@ test_acks(void)
 	m.acks = true;
 	send_all(&m, 44, 0);
 	ok(probed(&m, &h, 100) && h.lacks.bytes == 0 && h.mark == 40,
-	    "out of step a push is asked after, too");
+	    "an asynchronous member sends Probes about its push");
 	retransmit_receive_state(&m, xid,
 	    &(struct repair_state){
 		.iteration = 9, .seen = 40, .whole = true, .notice = true},
 	    200);
-	ok(m.here == 0, "a notice is of a round, though it may have the number "
-	    "of the push");
+	ok(m.here == 0, "a notice counts for its round and not for a push of "
+	    "the same number");
 	receive_state(&m, (struct repair_state){ .seen = 40 }, 0x81, 300);
 	ok(m.here == 38 && send_all(&m, 44, 300) == 0x81,
-	    "a STATE says what there is of the push, and what lacks");
+	    "a STATE says which segments of the push have arrived and which "
+	    "are missing");
 	probed(&m, &h, 400);
 	receive_state(&m, (struct repair_state){ .seen = 42 }, 0, 500);
-	ok(retransmit_is_whole(&m), "until it is whole");
+	ok(retransmit_is_whole(&m), "a later STATE says that the push is "
+	    "complete");
 	retransmit_free(&m);
 }
 

@@ -40,31 +40,33 @@ main(void)
 	uint64_t wait = 40;
 
 	ok(rtt_timeout_ns(&r, l) == l->first_ns,
-	    "before a sample, the first time-out");
+	    "before the first sample, the timeout has its initial value");
 	rtt_expire(&r, l);
 	ok(rtt_timeout_ns(&r, l) == 2 * l->first_ns,
-	    "and twice that after it ran out");
+	    "a timeout that expires doubles the next one");
 	for (int i = 0; i < 100; i++)
 		rtt_expire(&r, l);
 	ok(rtt_timeout_ns(&r, l) == l->ceiling_ns,
-	    "doubling ends at the ceiling");
+	    "a timeout doubles only up to the ceiling");
 	rtt_restore(&r);
 	ok(rtt_timeout_ns(&r, l) == l->ceiling_ns,
-	    "and stays until there is a sample");
+	    "a timeout stays at the ceiling until there is a sample");
 	rtt_sample(&r, l, 10000000);
 	rtt_restore(&r);
 	ok(r.srtt_ns == 10000000 && rtt_timeout_ns(&r, l) == 30000000,
-	    "the first sample: 10 ms gives 10 + 4 * 5");
+	    "a first sample of 10 ms gives a timeout of 10 + 4 * 5 ms");
 	for (int i = 0; i < 1000; i++)
 		rtt_sample(&r, l, 50000);
 	ok(rtt_timeout_ns(&r, l) == l->floor_ns,
-	    "short round trips end at the floor");
+	    "short round trips give the shortest timeout");
 	for (int i = 0; i < 100; i++)
 		rtt_sample(&r, l, UINT64_MAX);
-	ok(rtt_timeout_ns(&r, l) == l->ceiling_ns, "long ones at the ceiling");
+	ok(rtt_timeout_ns(&r, l) == l->ceiling_ns,
+	    "long round trips give the longest timeout");
 	rtt_expire(&r, l);
-	ok(r.doubled == 0, "at the ceiling nothing doubles");
-	ok(agrees_with_rfc(), "as the RFC's formulas, in real numbers");
+	ok(r.doubled == 0, "a timeout at the ceiling does not double");
+	ok(agrees_with_rfc(), "timeouts agree with the formulas of the RFC in "
+	    "real numbers");
 	ok(backoff_take_ns(&wait, 100) == 40 &&
 	    backoff_take_ns(&wait, 100) == 80 &&
 	    backoff_take_ns(&wait, 100) == 100 && wait == 100,

@@ -140,30 +140,32 @@ test_opening(bool keyed)
 	write_request(CONTROL_HALT, 7);
 	ok(check_request(&a) == CHANNEL_SERVER_CHALLENGE &&
 		table.rows.count == 0 && len >= CHANNEL_CLIENT_CHALLENGE_BYTES,
-	    "%s: who is new is challenged, and nothing is kept", with);
+	    "%s: the server challenges a new client and keeps no state", with);
 	ok(challenge(&a, 8) == CHANNEL_CLIENT_BAD &&
 		!channel_client_has_cookie(&client),
-	    "%s: a challenge to another xid is not taken", with);
-	ok(challenge(&a, 7) == CHANNEL_CLIENT_CHALLENGED, "%s: its own is",
+	    "%s: the client ignores a challenge with another xid", with);
+	ok(challenge(&a, 7) == CHANNEL_CLIENT_CHALLENGED,
+	    "%s: the client accepts the challenge with its xid",
 	    with);
 	write_request(CONTROL_HALT, 7);
 	ok(check_request(&b) == CHANNEL_SERVER_CHALLENGE &&
 		check_request(&c) == CHANNEL_SERVER_CHALLENGE,
-	    "%s: a pass is of one address and port", with);
+	    "%s: a cookie is valid for one address and port", with);
 	now += COOKIE_LIFE_NS + 1;
 	ok(check_request(&a) == CHANNEL_SERVER_CHALLENGE,
-	    "%s: and of 10 seconds", with);
+	    "%s: a cookie is valid for 10 seconds", with);
 	now -= COOKIE_LIFE_NS + 1;
 	ok(check_request(&a) == CHANNEL_SERVER_GOOD && row->open && !row->asked,
-	    "%s: then it opens", with);
+	    "%s: a valid cookie opens the channel", with);
 	now += 3600 * SECOND;
 	write_request(CONTROL_HALT, 8);
 	ok(check_request(&a) == CHANNEL_SERVER_GOOD,
-	    "%s: what is open stays so", with);
+	    "%s: an open channel stays open after the cookie's time", with);
 	ok(client_receive(&a) == CHANNEL_CLIENT_GOOD,
-	    "%s: what is said is believed", with);
+	    "%s: the client accepts the server's answer", with);
 	start_server(keyed, "T");
-	ok(check_request(&a) == CHANNEL_SERVER_CHALLENGE, "%s: by one process",
+	ok(check_request(&a) == CHANNEL_SERVER_CHALLENGE,
+	    "%s: a restarted server does not accept the old channel",
 	    with);
 }
 
@@ -181,13 +183,13 @@ test_nonces(void)
 		channel_client_receive(&client, m, sizeof(m), &c) ==
 		    CHANNEL_CLIENT_BAD &&
 		!channel_client_has_cookie(&client),
-	    "a challenge with another's nonce is not taken");
+	    "the client ignores a challenge with another client's nonce");
 	m[17] = 'A';
 	ok(channel_client_receive(&client, m, sizeof(m), &c) ==
 		    CHANNEL_CLIENT_CHALLENGED &&
 		channel_client_receive(&client, m, sizeof(m), &c) ==
 		    CHANNEL_CLIENT_BAD,
-	    "with its own it is, and once");
+	    "the client accepts a challenge with its own nonce once");
 }
 
 /*
@@ -210,23 +212,28 @@ test_late_challenges(bool any)
 	memcpy(pass, client.cookie, COOKIE_BYTES);
 	write_request(CONTROL_HALT, 7);
 	ok(challenge(&a, 7) == CHANNEL_CLIENT_OLD && client.out == 1,
-	    "%s: the same once more begins no counter anew", where);
+	    "%s: a second copy of a challenge does not reset the "
+	    "counter", where);
 	now -= SECOND;
 	ok(challenge(&a, 7) == CHANNEL_CLIENT_OLD &&
 	    memcmp(client.cookie, pass, COOKIE_BYTES) == 0,
-	    "%s: nor does one that was overtaken", where);
+	    "%s: a challenge that was overtaken does not reset the "
+	    "counter", where);
 	write_request(CONTROL_HALT, 8);
 	ok(challenge(&a, 8) == CHANNEL_CLIENT_CHALLENGED &&
 	    memcmp(client.cookie, pass, COOKIE_BYTES) != 0,
-	    "%s: a clock that has begun anew challenges what is new", where);
+	    "%s: after a clock was reset, a challenge for a new request "
+	    "counts", where);
 	now += SECOND;
 	write_request(CONTROL_HALT, 8);
-	ok(challenge(&a, 8) == CHANNEL_CLIENT_OLD, "%s: a newer challenge of a "
-	    "copy of the same request is not taken", where);
+	ok(challenge(&a, 8) == CHANNEL_CLIENT_OLD,
+	    "%s: a newer challenge for a copy of the same request does not "
+	    "count", where);
 	write_request(CONTROL_HALT, 8);
 	ok(challenge(&a, 8) == CHANNEL_CLIENT_CHALLENGED &&
 	    memcmp(client.cookie, pass, COOKIE_BYTES) == 0,
-	    "%s: but it is after the request was sent once more", where);
+	    "%s: the challenge counts after the client has sent the request "
+	    "again", where);
 }
 
 static void
@@ -239,31 +246,33 @@ test_macs(void)
 
 	start_server(true, "S");
 	start_client(&key);
-	ok(open_channel(&a) && row->in == 1, "sealed, from 1 on");
+	ok(open_channel(&a) && row->in == 1, "the first request with a tag has "
+	    "counter 1");
 	ok(check_request(&a) == CHANNEL_SERVER_REPLAYED,
-	    "a counter that is equal is old");
+	    "the server drops a request with an equal counter");
 	memcpy(was, msg, n = len);
 	write_request(CONTROL_RESUME, 8);
 	ok(check_request(&a) == CHANNEL_SERVER_GOOD && row->in == 2,
-	    "the next is new");
+	    "the server accepts a request with the next counter");
 	memcpy(msg, was, len = n);
 	ok(check_request(&a) == CHANNEL_SERVER_REPLAYED,
-	    "one that is lower is old");
+	    "the server drops a request with a lower counter");
 	write_request(CONTROL_RESUME, 9);
 	msg[5] ^= 1;
 	ok(check_request(&a) == CHANNEL_SERVER_BAD_MAC,
-	    "a bit that flips breaks the seal");
+	    "the server drops a request with a flipped bit");
 	write_request(CONTROL_RESUME, 9);
 	client.key = NULL;
 	write_request(CONTROL_RESUME, 9);
-	ok(check_request(&a) == CHANNEL_SERVER_BAD_MAC, "no seal is none");
+	ok(check_request(&a) == CHANNEL_SERVER_BAD_MAC,
+	    "the server drops a request without a tag");
 	client.key = &key;
 	len = channel_server_protect(&table, &rules, &a, msg,
 	    (uint32_t)(control_put(msg, CONTROL_HALT, 1, 9) - msg));
 	memcpy(was, msg, n = len);
 	ok(control_parse(msg, len, &c) && channel_client_receive(&client, msg,
 					      len, &c) == CHANNEL_CLIENT_GOOD,
-	    "the server's is good at the client");
+	    "the client accepts the server's tag");
 	ok(channel_client_receive(&client, msg, len, &c) == CHANNEL_CLIENT_OLD,
 	    "once");
 	msg[1] |= CONTROL_HAS_COOKIE;
@@ -271,14 +280,14 @@ test_macs(void)
 	memcpy(msg + 8, client.cookie, COOKIE_BYTES);
 	len += COOKIE_BYTES;
 	ok(check_request(&a) == CHANNEL_SERVER_BAD_MAC,
-	    "and sent back to the server bad");
+	    "the server drops its own message if it is sent back");
 	write_request(CONTROL_RESUME, 10);
 	ok(control_parse(msg, len, &c) && channel_client_receive(&client, msg,
 					      len, &c) == CHANNEL_CLIENT_BAD,
-	    "so is its own at the client");
+	    "the client drops its own message if it is sent back");
 	start_client(&other);
 	ok(!open_channel(&a) && check_request(&a) == CHANNEL_SERVER_BAD_MAC,
-	    "another key opens nothing");
+	    "a client with another key cannot open a channel");
 }
 
 static void
@@ -293,22 +302,25 @@ test_without_key(void)
 	write_request(CONTROL_HALT, 1);
 	ok(check_request(&a) == CHANNEL_SERVER_NO_COOKIE &&
 		check_request(&near) == CHANNEL_SERVER_GOOD,
-	    "no pass: from loopback alone");
+	    "without a cookie, a server accepts requests only from loopback");
 	start_server(true, "S");
 	ok(check_request(&a) == CHANNEL_SERVER_NO_COOKIE &&
 		check_request(&near) == CHANNEL_SERVER_BAD_MAC,
-	    "and with a key not from there either");
+	    "with a key, a server drops requests without a cookie also from "
+	    "loopback");
 	start_server(false, "S");
 	rules.needs_cookie = false;
 	rules.secret.set = false;
-	ok(check_request(&a) == CHANNEL_SERVER_GOOD, "a trace takes it");
+	ok(check_request(&a) == CHANNEL_SERVER_GOOD,
+	    "a trace accepts a request without a challenge");
 	start_client(NULL);
 	write_request(CONTROL_HALT, 1);
 	ok(check_request(&b) == CHANNEL_SERVER_CHALLENGE,
-	    "one without a time is not");
+	    "a trace rejects a cookie without a time");
 	client.cookie[COOKIE_TIME_AT] = 1;
 	write_request(CONTROL_HALT, 1);
-	ok(check_request(&b) == CHANNEL_SERVER_GOOD, "any other is");
+	ok(check_request(&b) == CHANNEL_SERVER_GOOD,
+	    "a trace accepts any other cookie");
 }
 
 static void
@@ -324,7 +336,8 @@ test_eviction(void)
 	start_client(&key);
 	all = open_channel(&m);
 	start_client(&key);
-	ok(open_channel(&a) && all, "a member, and one who is none");
+	ok(open_channel(&a) && all, "a member and a client that is not a "
+	    "member open channels");
 	memcpy(was, msg, n = len);
 	for (unsigned i = 0; i < 3 * CHANNEL_SERVER_OTHERS; i++) {
 		const union addr o = address_at(2 + i, 4000);
@@ -334,19 +347,21 @@ test_eviction(void)
 		all = all && open_channel(&o);
 	}
 	ok(all && table.rows.count <= CHANNEL_SERVER_OTHERS + members,
-	    "others come, and there are no more than so many");
+	    "the number of other clients is limited");
 	ok(channel_server_find(&table, &a) == NULL &&
 		channel_server_find(&table, &m) != NULL,
-	    "a member stays, the others go");
+	    "a member keeps its channel when others lose theirs");
 	memcpy(msg, was, len = n);
 	ok(check_request(&a) == CHANNEL_SERVER_CHALLENGE &&
 		channel_server_find(&table, &a) == NULL,
-	    "what opened a channel that was pushed out opens none");
+	    "the request that opened a removed channel does not open it again");
 	now++;
 	start_client(&key);
-	ok(open_channel(&a), "whose it was is let in again");
+	ok(open_channel(&a), "the owner of a removed channel can open it "
+	    "again");
 	start_client(&key);
-	ok(open_channel(&a) == false, "not with a pass that is no newer");
+	ok(open_channel(&a) == false, "a cookie that is not newer does not "
+	    "open a channel");
 	members = 0;
 }
 
@@ -359,18 +374,20 @@ test_commands(void)
 	start_client(&commands);
 	client.commands = true;
 	ok(!open_channel(&a) && check_request(&a) == CHANNEL_SERVER_BAD_MAC,
-	    "no key of commands is none");
+	    "without a key for commands, that key opens no channel");
 	rules.commands = &commands;
 	now++;
 	start_client(&commands);
 	client.commands = true;
-	ok(open_channel(&a) && row->commands, "under that key");
+	ok(open_channel(&a) && row->commands, "a channel under the key for "
+	    "commands may send commands");
 	start_client(&key);
-	ok(open_channel(&b) && !row->commands, "and under the other");
+	ok(open_channel(&b) && !row->commands, "a channel under the other key "
+	    "may not send commands");
 	client.commands = true;
 	write_request(CONTROL_HALT, 9);
 	ok(check_request(&b) == CHANNEL_SERVER_BAD_MAC,
-	    "a flag makes it no commander");
+	    "a flag does not allow commands under the other key");
 }
 
 static void
@@ -387,17 +404,18 @@ test_strangers(void)
 	}
 	ok(n >= RATE_LIMIT_ALL - 1000 &&
 		n <= RATE_LIMIT_ALL + RATE_LIMIT_ALL_BURST,
-	    "%u of 100,000 strangers are answered in a second", n);
+	    "%u of 100,000 unknown clients get an answer in a second", n);
 	now += 10 * SECOND;
 	for (uint32_t i = 0; i < 10000; i++)
 		net += rate_limit_allow(&b, &one, now + i * 100000);
-	ok(net >= RATE_LIMIT_NET && net <= 2 * RATE_LIMIT_NET, "%u of one /24",
+	ok(net >= RATE_LIMIT_NET && net <= 2 * RATE_LIMIT_NET,
+	    "%u of one /24 get an answer in a second",
 	    net);
 	now += 10 * SECOND;
 	ok(rate_limit_allow_repeat(&b, &one, now) &&
 		!rate_limit_allow_repeat(&b, &one, now + SECOND - 1) &&
 		rate_limit_allow_repeat(&b, &one, now + SECOND),
-	    "the same is told once a second");
+	    "the same client gets a repeated answer once a second");
 }
 
 static void
@@ -415,7 +433,8 @@ test_texts(void)
 		channel_server_set_text(
 		    &table, channel_server_use_row(&table, &a), text);
 	}
-	ok(table.text_bytes <= CHANNEL_SERVER_TEXT_BYTES, "texts are bounded");
+	ok(table.text_bytes <= CHANNEL_SERVER_TEXT_BYTES,
+	    "the total length of texts is limited");
 	channel_server_free(&table);
 }
 
@@ -429,24 +448,24 @@ test_restart(void)
 
 	start_server(true, "S");
 	start_client(&key);
-	ok(open_channel(&a), "a client asks, and is heard");
+	ok(open_channel(&a), "the server accepts the request of a client");
 	memcpy(was, msg, n = len);
 	now += 2;
 	start_server(true, "S");
 	ok(check_request(&a) == CHANNEL_SERVER_CHALLENGE &&
 		table.rows.count == 0,
-	    "started again under the same secret, a server does not do it "
-	    "once more");
+	    "after a restart with the same secret, a server does not repeat "
+	    "the request");
 	write_request(CONTROL_HALT, 7);
 	ok(challenge(&a, 7) == CHANNEL_CLIENT_CHALLENGED,
-	    "who asks anew has a new "
-	    "pass");
+	    "a client that requests again gets a new cookie");
 	write_request(CONTROL_HALT, 7);
 	ok(check_request(&a) == CHANNEL_SERVER_GOOD &&
 		client_receive(&a) == CHANNEL_CLIENT_GOOD,
-	    "and hears the server");
+	    "the client and the server accept each other's messages");
 	memcpy(msg, was, len = n);
-	ok(check_request(&a) == CHANNEL_SERVER_CHALLENGE, "nor does it later");
+	ok(check_request(&a) == CHANNEL_SERVER_CHALLENGE,
+	    "the server does not accept the recorded request later either");
 }
 
 int

@@ -110,9 +110,10 @@ test_vectors(void)
 	ok(handshake_client_check(&client, UPDATE_TAGGED_TOS, m->b, m->n) ==
 	    SOUNDNESS_REPLAYED, "... once");
 	ok(handshake_client_check(&client, UPDATE_TAGGED_TOS, u->b, u->n) ==
-	    SOUNDNESS_BAD_TAG, "what went up is not what comes down");
+	    SOUNDNESS_BAD_TAG, "a packet from the client is not valid as one "
+	    "from the server");
 	ok(send_up(1, m->b, (uint32_t)m->n) == SOUNDNESS_BAD_TAG,
-	    "nor the other way");
+	    "a packet from the server is not valid as one from the client");
 }
 
 static void
@@ -127,44 +128,47 @@ test_senders(void)
 	start_server();
 	start_client(pass);
 	ok(!handshake_client_is_ready(&client),
-	    "before the Ack nothing goes up");
+	    "the client sends no data before the Ack");
 	open_handshake(1);
 	ok(handshake_client_is_ready(&client), "then it does");
 	handshake_client_tag(&client, q, PACKET, now);
 	n = handshake_client_tag(&client, p, PACKET, now);
 	ok(send_up(1, p, n) == UPDATE_OK &&
 		send_up(1, p, n) == SOUNDNESS_REPLAYED,
-	    "a packet is believed once");
-	ok(send_up(2, p, n) == SOUNDNESS_BAD_TAG, "from its own address");
+	    "the receiver accepts a packet once");
+	ok(send_up(2, p, n) == SOUNDNESS_BAD_TAG,
+	    "the receiver accepts a packet only from its own address");
 	ok(handshake_server_check(&server, &from, UPDATE_TOS, p, n) ==
-	    SOUNDNESS_BAD_TAG, "in its own form");
+	    SOUNDNESS_BAD_TAG, "the receiver accepts a packet only with its "
+	    "own form");
 	ok(send_up(1, p, UPDATE_TAIL_BYTES - 1) == SOUNDNESS_BAD_TAG,
-	    "not without a tail");
+	    "the receiver rejects a packet without a tag");
 	handshake_client_start(&client, now);
 	ok(handshake_client_deadline_ns(&client) ==
 		now + HANDSHAKE_CLIENT_SILENCE_NS,
-	    "it asks again when nothing comes down");
+	    "the client sends Open again when it receives nothing");
 	now += HANDSHAKE_CLIENT_SILENCE_NS;
 	open_handshake(1);
 	ok(send_up(1, p, n) == SOUNDNESS_REPLAYED &&
 		send_up(1, q, WHOLE) == UPDATE_OK,
-	    "under the same pass nothing begins anew");
+	    "the same cookie does not start a new session");
 	channel_client_adopt_cookie(&channel, next);
 	client.awaits = true;
 	now += HANDSHAKE_CLIENT_SILENCE_NS;
 	open_handshake(1);
 	ok(send_up(1, q, WHOLE) == SOUNDNESS_BAD_TAG,
-	    "under a new one what was sent before is no more");
+	    "after a new cookie, the receiver rejects packets from before");
 	handshake_client_tag(&client, p, PACKET, now);
-	ok(send_up(1, p, WHOLE) == UPDATE_OK, "but what is sent now");
+	ok(send_up(1, p, WHOLE) == UPDATE_OK, "after a new cookie, the "
+	    "receiver accepts packets from now on");
 	start_server();
 	now += HANDSHAKE_CLIENT_SILENCE_NS;
 	client.awaits = true;
 	open_handshake(1);
 	handshake_client_tag(&client, q, PACKET, now);
 	ok(send_up(1, p, WHOLE) == SOUNDNESS_BAD_TAG &&
-	    send_up(1, q, WHOLE) == UPDATE_OK, "a server that begins anew, "
-	    "with the same secret, has another salt");
+	    send_up(1, q, WHOLE) == UPDATE_OK, "a server that restarts with "
+	    "the same secret has another salt");
 }
 
 static void
@@ -181,7 +185,7 @@ test_refusals(void)
 	handshake_server_open(&server, &from, &c, &a, now);
 	ok(a.status == CONTROL_REFUSED &&
 		!handshake_server_knows(&server, &from),
-	    "who has no pass is not let in");
+	    "a server does not accept a client without a valid cookie");
 	c.cookie = pass;
 	for (uint32_t i = 0; i < HANDSHAKE_SERVER_MOST + 10; i++) {
 		const union addr one = { .in = { .sin_family = AF_INET,
@@ -194,7 +198,8 @@ test_refusals(void)
 		    &server, &(union addr){.in = {.sin_family = AF_INET,
 					       .sin_port = htons(1),
 					       .sin_addr = {htonl(1)}}}),
-	    "of very many those go who were heard longest ago");
+	    "if there are very many clients, those that were silent longest "
+	    "are removed");
 	start_client(pass);
 	for (int i = 0; i < 8; i++) {
 		const uint64_t was = handshake_client_deadline_ns(&client);
@@ -209,7 +214,7 @@ test_refusals(void)
 	handshake_client_take_ack(&client, &a);
 	ok(!handshake_client_is_ready(&client) &&
 		strstr(handshake_client_problem(&client), "--auth") != NULL,
-	    "who is refused knows why");
+	    "a client that is refused learns the reason");
 }
 
 /* Packets that are lost, repeated, changed and out of order. */
@@ -246,9 +251,10 @@ test_network(void)
 	}
 	for (uint32_t i = 0; i < 4096; i++)
 		none += taken[i] == 0;
-	ok(changed == 0 && twice == 0, "a bad network: nothing that was "
-	    "changed, and nothing twice");
-	ok(none < 1024, "but what came once (%u did not)", none);
+	ok(changed == 0 && twice == 0, "over a bad network, no changed packet "
+	    "and no duplicate is accepted");
+	ok(none < 1024, "over a bad network, every other packet is accepted "
+	    "(%u were not)", none);
 }
 
 int

@@ -125,14 +125,16 @@ count_refusals(uint64_t a, uint64_t b)
 static void
 test_both_change(void)
 {
-	ok(count_refusals(10, 10) == 0, "both change at once");
+	ok(count_refusals(10, 10) == 0, "both sides change the key at the same "
+	    "time without a refusal");
 	ok(count_refusals(10, 70) == 0 && count_refusals(70, 10) == 0,
-	    "one changes a minute after the other");
+	    "one side may change the key a minute after the other");
 	ok(count_refusals(10, 150) > 0 && count_refusals(150, 10) > 0,
-	    "one changes too late, and is refused for a while");
-	ok(count_refusals(10, 500) > 0, "one does not change, and is refused");
+	    "a side that changes too late is refused for a while");
+	ok(count_refusals(10, 500) > 0, "a side that does not change is "
+	    "refused");
 	ok(key_same(&server.key, &fresh) && server.key.other == NULL,
-	    "after the change only the new key is left");
+	    "after the change only the new key is valid");
 }
 
 /* Is a client that has only this key accepted, with its tags? */
@@ -156,22 +158,24 @@ test_validity(void)
 	start_side(&admin, &former);
 	open_channel(&old, &admin.key, &admin_at, 5 * SECOND);
 	exchange(&old, &admin_at, 6 * SECOND);
-	ok(!admin_passes(&fresh, 9), "the new key is not valid beforehand");
+	ok(!admin_passes(&fresh, 9), "the new key is not valid before the "
+	    "change");
 	ok(key_change_begin(&server.change, &fresh, 10 * SECOND) &&
 	    !key_change_begin(&server.change, &fresh, 10 * SECOND),
-	    "a change begins once");
+	    "a second change to the same key does nothing");
 	ok(admin_passes(&former, 11) && admin_passes(&fresh, 12) &&
-	    !admin_passes(&third, 13), "both keys are valid at first");
+	    !admin_passes(&third, 13), "both keys are valid at first, and the "
+	    "former is in use");
 	step(71 * SECOND);
 	ok(!key_change_begin(&server.change, &fresh, 71 * SECOND),
-	    "the new key is in use");
+	    "then the new key is in use");
 	ok(admin_passes(&former, 72) && admin_passes(&fresh, 73) &&
-	    !admin_passes(&third, 74), "and both are valid after the swap");
+	    !admin_passes(&third, 74), "both keys are valid after the swap");
 	step(131 * SECOND);
 	ok(!admin_passes(&former, 132) && admin_passes(&fresh, 133),
-	    "then only the new one is");
+	    "in the end only the new key is valid");
 	ok(!exchange(&ch, &at, 134 * SECOND),
-	    "a channel under the former key is closed to its holder");
+	    "a channel under the former key closes");
 }
 
 static void
@@ -183,19 +187,19 @@ test_again(void)
 	key_change_begin(&server.change, &fresh, 10 * SECOND);
 	step(20 * SECOND);
 	ok(key_change_begin(&server.change, &former, 20 * SECOND),
-	    "the former key comes back before the swap");
+	    "a change back before the swap keeps the former key in use");
 	step(100 * SECOND);
 	ok(key_same(&server.key, &former) && admin_passes(&fresh, 101),
-	    "it stays in use, and the other one is still valid");
+	    "the former key stays in use, and the other is still valid");
 	step(130 * SECOND);
 	ok(!admin_passes(&fresh, 131) && admin_passes(&former, 132),
-	    "until the time is over");
+	    "the other key is valid until its time is over");
 	key_change_begin(&server.change, &fresh, 200 * SECOND);
 	key_change_begin(&server.change, &third, 210 * SECOND);
 	ok(admin_passes(&former, 211) && admin_passes(&third, 212) &&
 	    !admin_passes(&fresh, 213), "a third key replaces the second");
 	step(330 * SECOND);
-	ok(key_same(&server.key, &third), "and is used in the end");
+	ok(key_same(&server.key, &third), "the third key is used in the end");
 }
 
 int

@@ -40,22 +40,26 @@ test_cookies(void)
 	is_vector("pass-2001:db8::1-46638", q, sizeof(q));
 	ok(cookie_good(&secret, &v4, p, 0, t) &&
 	    cookie_good(&secret, &v4, p, t - 1, t + life),
-	    "a pass is good where it belongs, for 10 s");
+	    "a cookie is valid for its address for 10 s");
 	ok(!cookie_good(&secret, &v4, p, 0, t + life + 1), "and no longer");
-	ok(!cookie_good(&secret, &v4, p, 0, t - 1), "nor before its time");
-	ok(!cookie_good(&secret, &v4, p, t, t), "nor at the floor");
+	ok(!cookie_good(&secret, &v4, p, 0, t - 1),
+	    "a cookie is not valid before its time");
+	ok(!cookie_good(&secret, &v4, p, t, t), "a cookie is not valid at the "
+	    "floor");
 	ok(!cookie_good(&secret, &other, p, 0, t) &&
 	    !cookie_good(&secret, &v6, p, 0, t), "nor from elsewhere");
-	ok(!cookie_good(&key, &v4, p, 0, t), "nor under another secret");
+	ok(!cookie_good(&key, &v4, p, 0, t), "a cookie is not valid under "
+	    "another secret");
 	for (int bit = 0; bit < 8 * COOKIE_BYTES; bit++) {
 		memcpy(q, p, sizeof(q));
 		q[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		good = good && !cookie_good(&secret, &v4, q, 0, t + 255);
 	}
-	ok(good, "nor with a bit that is another");
+	ok(good, "a cookie with a changed bit is not valid");
 	cookie_init(q, nonce);
 	ok(memcmp(q, nonce, 8) == 0 && cookie_time_ns(q) == 0 &&
-	    !cookie_good(&secret, &v4, q, 0, t), "a client's first is none");
+	    !cookie_good(&secret, &v4, q, 0, t),
+	    "a client's first request has no cookie");
 }
 
 /* Return the message of the vector with a new MAC. */
@@ -75,7 +79,7 @@ test_mac(const struct key *channel, const char *name, enum mac_direction way)
 	ok(mac_good(channel, way, p, v->n) && !mac_good(channel,
 	    way == MAC_REQUEST ? MAC_RESPONSE : MAC_REQUEST, p, v->n) &&
 	    !mac_good(&key, way, p, v->n),
-	    "its seal is good in that direction and under that key alone");
+	    "a MAC is valid only in its direction and under its key");
 	for (size_t bit = 0; bit < 8 * v->n; bit++) {
 		p[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		good = good && !mac_good(channel, way, p, v->n);
@@ -83,7 +87,7 @@ test_mac(const struct key *channel, const char *name, enum mac_direction way)
 	}
 	for (size_t n = 0; n < v->n; n++)
 		good = good && !mac_good(channel, way, p, n);
-	ok(good, "and with every bit and byte of it");
+	ok(good, "a MAC is not valid after a change of any bit or byte");
 }
 
 /* Find the places of cookie and body in a message. */
@@ -112,7 +116,7 @@ test_parts(void)
 		    "%s read", name[i]);
 	}
 	ok(vector_of(name[1])->n <= vector_of(name[0])->n,
-	    "a challenge is no longer than what asks for it");
+	    "a challenge is no longer than the request for it");
 }
 
 /* Does a file of these bytes end the program with status 1? */
@@ -152,19 +156,21 @@ test_files(void)
 	memset(large, 'k', sizeof(large));
 	ok(is_refused(path, "", 0) && is_refused(path, large, 15) &&
 	    is_refused(path, large, sizeof(large)),
-	    "no key: an empty file, 15 bytes, more than 4096");
+	    "an empty file and files of 15 and more than 4096 bytes are not "
+	    "keys");
 	ok(!is_refused(path, large, 16) &&
 		!is_refused(path, large, KEY_MOST_BYTES),
-	    "16 and 4096 bytes are keys");
+	    "files of 16 and 4096 bytes are keys");
 	large[15] = 0;
 	ok(is_refused(path, zero, sizeof(zero)) &&
 	    !is_refused(path, large + 15, 17) &&
-	    !is_refused(path, large, 16), "no key: only zero bytes");
+	    !is_refused(path, large, 16), "a file of zero bytes is not a key");
 	is_refused(path, v->b, v->n);
 	key_load_or_exit(&k, path, KEY_LEAST_BYTES);
 	key_hash_of(&k, "x", "y", 1, a, sizeof(a));
 	key_hash_of(&key, "x", "y", 1, b, sizeof(b));
-	ok(memcmp(a, b, sizeof(a)) == 0, "a file's key, its newline too");
+	ok(memcmp(a, b, sizeof(a)) == 0, "the key is the whole file, including "
+	    "its newline");
 }
 
 /* The modes of a file with a name, which other users may find. */
@@ -190,7 +196,7 @@ test_modes(void)
 	ok(wrong == 0, "a key file that other users can read or write is "
 	    "exposed, but not one that its group can read");
 	unlink(path);
-	ok(!key_is_exposed(fd), "a file without a name is not");
+	ok(!key_is_exposed(fd), "a file without a name is not exposed");
 	close(fd);
 }
 

@@ -48,31 +48,32 @@ main(void)
 	ok(count_charges(&q, &a, QUOTA_MEMBERS) == 64 &&
 		count_charges(&q, &a, QUOTA_JOBS) == 4 &&
 		count_charges(&q, &a, QUOTA_ROUTES) == 64,
-	    "an address has 64 members, 4 jobs, 64 routes");
+	    "an address may have 64 members, 4 jobs and 64 routes");
 	ok(quota_charge(&q, &a, QUOTA_BYTES, 250) && !quota_charge(&q, &a,
-	    QUOTA_BYTES, 1), "and a quarter of the memory");
+	    QUOTA_BYTES, 1), "an address may use a quarter of the memory");
 	ok(!quota_charge(&q, &b, QUOTA_BYTES, UINT64_MAX) &&
 		quota_charge(&q, &b, QUOTA_BYTES, 250),
-	    "another has its own");
+	    "another address has its own quota");
 	ok(!quota_charge(&q, &(union addr){ .in = v4(0x0a000003).in },
 	    QUOTA_BYTES, 1) && quota_charge(&q, &far, QUOTA_BYTES, 250),
-	    "a neighbourhood has half of it, and the next its own");
+	    "a network may use half of the memory, and the next network has "
+	    "its own quota");
 	for (uint32_t h = 2; h < 40; h++) {
 		const union addr next = v4(0x0a000000 + h);
 
 		net += count_charges(&q, &next, QUOTA_MEMBERS);
 	}
-	ok(net == 1024, "and 1,024 members: %u", net);
+	ok(net == 1024, "a network may have 1,024 members: %u", net);
 	ok(count_charges(&q, &c, QUOTA_MEMBERS) == 64 && !quota_charge(&q, &d,
-	    QUOTA_MEMBERS, 1), "of IPv6 a /64 is one address");
+	    QUOTA_MEMBERS, 1), "a /64 of IPv6 counts as one address");
 	ok(count_charges(&q, &own, QUOTA_MEMBERS) == 5000,
 	    "loopback has no quota");
 	quota_release(&q, &c, QUOTA_MEMBERS, 1);
 	ok(quota_charge(&q, &d, QUOTA_MEMBERS, 1) && !quota_charge(&q, &c,
-	    QUOTA_MEMBERS, 1), "what is given back may be taken");
+	    QUOTA_MEMBERS, 1), "a quota that was returned can be used again");
 	quota_release(&q, &c, QUOTA_MEMBERS, 64);
 	ok(lru_find(&q.host.rows, quota_key(&c, false)) == 0,
-	    "who has nothing has no row");
+	    "an address that uses nothing has no row");
 	quota_free(&q);
 	return tap_end();
 }

@@ -106,16 +106,16 @@ test_honest(void)
 	make_segment(0, 5, 3, 1, m);
 	give_segment(0, SEG_TAGGED_TOS, m, BYTES);
 	ok(rig_n == 0 && rig_count(JOB_ADDED) == 1,
-	    "a segment with a good proof is added");
+	    "a segment with a valid tag is added");
 	make_segment(1, 5, 3, 2, m);
 	give_segment(1, SEG_TAGGED_TOS, m, BYTES);
 	ok(check_result(0) == 3 && check_result(1) == 3 &&
 		rig_out[0].to == POST_GROUP,
-	    "the sum has a proof that is good for all members");
+	    "the sum has a tag that is valid for all members");
 	memcpy(first, rig_out[0].bytes, BYTES);
 	give_segment(1, SEG_TAGGED_TOS, m, BYTES);
 	ok(rig_n == 1 && memcmp(first, rig_out[0].bytes, BYTES) == 0,
-	    "and is sent again as it is");
+	    "the sum is sent again without a change");
 	rigged_close(&rig_plane);
 }
 
@@ -139,7 +139,8 @@ test_cookies(void)
 	    COOKIE_BYTES, rig_now);
 	rig_flush();
 	ok(memcmp(pass, p, TAG_COOKIE_BYTES) == 0,
-	    "what a member proves is of the pass with which he joined");
+	    "a member's tag depends on the cookie with which the member "
+	    "joined");
 	member[0] = (struct segment_tag){ 0 };
 	join_member(0, 5);
 	rigged_close(&rig_plane);
@@ -166,24 +167,25 @@ test_forged(void)
 	ok(through == 0, "a segment with any of its %d bytes changed is "
 	    "dropped, counted and not answered", BYTES);
 	ok(rig.job[0]->core.members.m[0].last_packet_ns == heard_ns,
-	    "and is no sign of life of its member");
+	    "a changed segment is no sign of life of its member");
 	make_segment(1, 5, 0, 1e30f, other);
 	ok(was_dropped(0, SEG_TAGGED_TOS, other, BYTES) &&
 	    was_dropped(1, SEG_TAGGED_TOS, m, BYTES),
-	    "so are segments of two members that were swapped");
+	    "swapped segments of two members are dropped, counted and not "
+	    "answered");
 	make_segment(0, 5, 0, 1e30f, other);
 	ok(was_dropped(0, SEG_TOS, other, BYTES),
-	    "and one whose codepoint says that it has no proof");
+	    "a segment whose codepoint says that it has no tag is dropped");
 	memmove(other + 8, other + 16, 4 * FLOATS);
 	ok(was_dropped(0, SEG_TOS, other, BYTES - 8),
-	    "and one that has none");
+	    "a segment without a tag is dropped");
 	old = member[0];
 	memset(old.key.salt, 7, sizeof(old.key.salt));
 	tag_key_set(&old.key, &file_key, old.key.salt);
 	seg_put(other, 5, 1, 0);
 	segment_tag_put(&old, other, other + 16, 4 * FLOATS);
 	ok(was_dropped(0, SEG_TAGGED_TOS, other, BYTES),
-	    "and one of another run, under another salt");
+	    "a segment of another run, under another salt, is dropped");
 	old = member[0];
 	old.job = 2;
 	segment_tag_put(&old, other, other + 16, 4 * FLOATS);
@@ -192,16 +194,16 @@ test_forged(void)
 	old.newest[TAG_UP] += SEG_ITERATIONS;
 	segment_tag_put(&old, other, other + 16, 4 * FLOATS);
 	ok(was_dropped(0, SEG_TAGGED_TOS, other, BYTES),
-	    "of the same number 2^24 iterations on");
+	    "a segment of the same number 2^24 iterations later is dropped");
 	give_segment(0, SEG_TAGGED_TOS, m, BYTES);
 	make_segment(1, 5, 0, 2, other);
 	give_segment(1, SEG_TAGGED_TOS, other, BYTES);
-	ok(check_result(0) == 3, "what honest members give is summed, exactly");
+	ok(check_result(0) == 3, "the sum of the valid segments is exact");
 	memcpy(result_up, rig_out[0].bytes, BYTES);
 	ok(was_dropped(1, SEG_TAGGED_TOS, result_up, BYTES),
-	    "a result is no contribution");
+	    "a result does not count as a contribution");
 	ok(!segment_tag_check(&member[1], SEG_TAGGED_TOS, other, BYTES),
-	    "and a contribution no result");
+	    "a contribution does not count as a result");
 	rigged_close(&rig_plane);
 }
 
@@ -219,7 +221,8 @@ test_run(void)
 	}
 	ok(rig_count(JOB_ADDED) == SEGMENTS - 1 &&
 	    rig_count(JOB_BAD_TAG) == 1,
-	    "of a run of 64 with one bad amid 63 are added, 1 counted");
+	    "of a run of 64 segments with one invalid segment, 63 are added "
+	    "and 1 is counted");
 	rigged_close(&rig_plane);
 }
 
@@ -240,7 +243,8 @@ test_wrapped(void)
 		good = good && check_result(0) == 3 && check_result(1) == 3;
 	}
 	ok(good && rig_count(JOB_BAD_TAG) == 0,
-	    "past 2^24 iterations proofs are of the next epoch, on both sides");
+	    "after 2^24 iterations, tags on both sides belong to the next "
+	    "epoch");
 	rigged_close(&rig_plane);
 }
 
@@ -259,7 +263,7 @@ test_pushes(void)
 			good = good && check_result(0) == (float)(2 * k - 1);
 	}
 	ok(good && rig_count(JOB_ADDED) == 6,
-	    "pushes of an asynchronous job are counted apart");
+	    "the pushes of an asynchronous job have a counter of their own");
 	make_segment(0, SEG_ITERATIONS - 2, 0, 1, m);
 	give_segment(0, SEG_TAGGED_TOS, m, BYTES);
 	ok(rig_count(JOB_ADDED) == 6, "and each once");
@@ -282,7 +286,8 @@ test_tokens(void)
 	make_segment(1, 0, 0, 2, m);
 	give_segment(1, SEG_TAGGED_TOS, m, BYTES);
 	ok(check_result(1) == 3 && memcmp(rig_out[0].bytes + 8, salt, 8) == 0,
-	    "with it, it is added; the sum has the salt's beginning");
+	    "without a key, a segment with the nonce is added, and the sum "
+	    "begins with the salt");
 	rigged_close(&rig_plane);
 }
 

@@ -58,7 +58,8 @@ load_keys(void)
 	key_set(&file_key, k.b, k.n);
 	tag_key_set(&key, &file_key, salt.b);
 	memcpy(pass, p.b, sizeof(pass));
-	ok(salt.n == TAG_SALT_BYTES && p.n == 24, "the vectors are there");
+	ok(salt.n == TAG_SALT_BYTES && p.n == 24,
+	    "the file of test vectors is complete");
 }
 
 static void
@@ -70,9 +71,9 @@ test_contexts(void)
 	    b = tag_head(TAG_DOWN, 1, 0, NULL);
 
 	ok(up.n == TAG_CONTEXT_BYTES && memcmp(a.b, up.b, up.n) == 0,
-	    "a context going up is the vector's");
+	    "the key of the direction to the switch equals the vector");
 	ok(down.n == TAG_CONTEXT_BYTES && memcmp(b.b, down.b, down.n) == 0,
-	    "a context going down is the vector's");
+	    "the key of the direction to the member equals the vector");
 }
 
 static void
@@ -85,17 +86,19 @@ test_segment(const char *name, enum tag_direction way)
 
 	memset(made.b + 8, 0, TAG_BYTES);
 	tag_segment_put(&key, h, made.b, made.b + 16, made.n - 16);
-	ok(v.n > 16 && memcmp(made.b, v.b, v.n) == 0, "%s: its proof is made",
+	ok(v.n > 16 && memcmp(made.b, v.b, v.n) == 0,
+	    "%s: the tag equals the vector",
 	    name);
-	ok(tag_segment_good(&key, h, v.b, v.n), "%s: and found good", name);
+	ok(tag_segment_good(&key, h, v.b, v.n), "%s: the tag is valid", name);
 	for (size_t i = 0; i < v.n; i++) {
 		v.b[i] ^= 1;
 		passed += tag_segment_good(&key, h, v.b, v.n);
 		v.b[i] ^= 1;
 	}
-	ok(passed == 0, "%s: not when one of %zu bytes is another", name, v.n);
+	ok(passed == 0, "%s: the tag is invalid if any of %zu bytes "
+	    "changes", name, v.n);
 	ok(!tag_segment_good(&key, h, v.b, v.n - 4),
-	    "%s: nor when it was cut", name);
+	    "%s: a shorter message is invalid", name);
 }
 
 static void
@@ -110,17 +113,18 @@ test_update(const char *name, enum tag_direction way, uint64_t counter)
 	memset(made.b + v.n - TAG_TAIL_BYTES, 0, TAG_TAIL_BYTES);
 	ok(tag_update_put(&key, h, made.b, v.n - TAG_TAIL_BYTES,
 	    counter) == v.n && memcmp(made.b, v.b, v.n) == 0,
-	    "%s: its proof is made", name);
+	    "%s: the tag equals the vector", name);
 	ok(tag_update_good(&key, h, v.b, v.n, &c) && c == counter,
-	    "%s: and found good, with its counter", name);
+	    "%s: the tag is valid, and its counter is right", name);
 	for (size_t i = 0; i < v.n; i++) {
 		v.b[i] ^= 1;
 		passed += tag_update_good(&key, h, v.b, v.n, &c);
 		v.b[i] ^= 1;
 	}
-	ok(passed == 0, "%s: not when one of %zu bytes is another", name, v.n);
+	ok(passed == 0, "%s: the tag is invalid if any of %zu bytes "
+	    "changes", name, v.n);
 	ok(!tag_update_good(&key, h, v.b, TAG_TAIL_BYTES - 1, &c),
-	    "%s: nor what is shorter than a proof", name);
+	    "%s: a message shorter than a tag is invalid", name);
 }
 
 /* Tags of another member, direction, job, epoch or salt are wrong. */
@@ -145,11 +149,11 @@ test_other_contexts(void)
 	other[0] = tag_head(TAG_UP, 1, 0, later);
 	for (size_t i = 0; i < n; i++)
 		passed += tag_segment_good(&key, other[i], v.b, v.n);
-	ok(passed == 0, "a proof is good in one direction, job and epoch, and "
-	    "of one member");
+	ok(passed == 0, "a tag is valid for one direction, job, epoch and "
+	    "member");
 	tag_key_set(&fresh, &file_key, salt);
 	ok(!tag_segment_good(&fresh, tag_head(TAG_UP, 1, 0, pass), v.b,
-	    v.n), "nor under another salt: yesterday's run");
+	    v.n), "a tag is invalid under the salt of another run");
 }
 
 static void
@@ -165,15 +169,18 @@ test_tokens(void)
 	tag_segment_put(&k, up, v.b, v.b + 16, v.n - 16);
 	ok(memcmp(v.b + 8, pass, 8) == 0 &&
 	    tag_segment_good(&k, up, v.b, v.n),
-	    "without a key the token going up is the pass's nonce");
+	    "without a key, the token to the switch is the nonce of the "
+	    "cookie");
 	ok(!tag_segment_good(&k, down, v.b, v.n),
-	    "which is none going down");
+	    "the nonce is not a token in the other direction");
 	tag_segment_put(&k, down, v.b, v.b + 16, v.n - 16);
 	ok(memcmp(v.b + 8, salt.b, 8) == 0 &&
 	    tag_segment_good(&k, down, v.b, v.n),
-	    "there it is the salt's beginning");
+	    "without a key, the token to the member is the beginning of the "
+	    "salt");
 	v.b[15] ^= 1;
-	ok(!tag_segment_good(&k, down, v.b, v.n), "and all 8 bytes of it");
+	ok(!tag_segment_good(&k, down, v.b, v.n),
+	    "all 8 bytes of the token count");
 }
 
 static void
@@ -193,7 +200,8 @@ test_window(void)
 	for (size_t i = 0; i < sizeof(step) / sizeof(*step); i++)
 		good = good && tag_window_accept(&w, step[i].c) ==
 		    step[i].good;
-	ok(good, "a window takes each counter once, none 64 before the newest");
+	ok(good, "a window accepts each counter once, and none that is 64 or "
+	    "more before the newest");
 }
 
 /* Random counters against a table of all that have come. */
@@ -218,7 +226,7 @@ test_window_twin(void)
 		came[c] |= good;
 		top = good && c > top ? c : top;
 	}
-	ok(same && top > 100, "as a table of all counters does");
+	ok(same && top > 100, "a window agrees with a table of all counters");
 }
 
 /* The processor's multiplication against Nettle, at each length, unaligned. */
@@ -243,10 +251,10 @@ test_both_implementations(void)
 		same = same && memcmp(a, b, sizeof(a)) == 0 &&
 		    memcmp(a, c, sizeof(a)) == 0;
 	}
-	ok(same, "%s", !key.fast ? "this processor has no multiplication of "
-	    "its own" : key.powers.fours ? "proofs are Nettle's, at each "
-	    "length, of blocks by fours and by ones" :
-	    "proofs are Nettle's, at each length");
+	ok(same, "%s", !key.fast ? "this processor has no carry-less "
+	    "multiplication" : key.powers.fours ? "tags equal those of Nettle at each "
+	    "length, by four blocks and by one" :
+	    "tags equal those of Nettle at each length");
 }
 
 static double
@@ -275,7 +283,7 @@ measure_cost(size_t bytes)
 		ns = (now_ns() - from) / 2000;
 		best = ns < best ? ns : best;
 	}
-	note("a proof of %zu bytes: %.0f ns", 8 + bytes, best);
+	note("a tag of %zu bytes takes %.0f ns", 8 + bytes, best);
 }
 
 int
@@ -296,10 +304,10 @@ main(void)
 	measure_cost(4);
 	measure_cost(PAYLOAD);
 	key.powers.fours = false;
-	note("and with one block by an instruction:");
+	note("the cost with one block per instruction:");
 	measure_cost(PAYLOAD);
 	key.fast = false;
-	note("and with Nettle's GHASH:");
+	note("the cost with Nettle's GHASH:");
 	measure_cost(4);
 	measure_cost(PAYLOAD);
 	return tap_end();

@@ -27,26 +27,27 @@ test_both_directions(void)
 	start_server(1);
 	start_queue(1);
 	start_worker(&w, 1, &key);
-	ok(open_worker(&w), "a worker is let in through the queue");
+	ok(open_worker(&w), "a queue forwards the handshake of a worker");
 	ok(memcmp(w.handshake.key.salt, ps.handshakes.key.salt,
 	       TAG_SALT_BYTES) != 0,
-	    "under a salt that is not the server's");
+	    "the queue and the server use different salts");
 	m = was = make_update(&w, 1);
 	ok(through_queue(&m) == UPDATE_OK &&
 		server_verdict(&was) == SOUNDNESS_BAD_TAG &&
 		server_verdict(&m) == UPDATE_OK,
-	    "what goes up is good at the server as "
-	    "it leaves, not as it came");
+	    "the server accepts an update as the queue sends it, and not as "
+	    "the worker sent it");
 	ok(through_queue(&m) == SOUNDNESS_BAD_TAG,
-	    "nor is that one the queue's");
+	    "the queue does not accept its own packet");
 	m = was;
 	ok(through_queue(&m) == SOUNDNESS_REPLAYED, "it comes once");
 	m = was = make_update(&w, 2);
 	m.b[40] ^= 1;
-	ok(through_queue(&m) == SOUNDNESS_BAD_TAG, "changed it is nothing");
+	ok(through_queue(&m) == SOUNDNESS_BAD_TAG,
+	    "the queue does not accept a changed packet");
 	m = was;
 	ok(through_queue(&m) == UPDATE_OK && server_verdict(&m) == UPDATE_OK,
-	    "and as it was it still is good");
+	    "the queue still accepts the unchanged packet");
 	m = was = make_model(&w);
 	ok(through_queue(&m) == UPDATE_OK && is_accepted(&w, &was) ==
 	    SOUNDNESS_BAD_TAG && is_accepted(&w, &m) == UPDATE_OK &&
@@ -54,7 +55,7 @@ test_both_directions(void)
 	m = make_update(&w, 3);
 	m.to = address_at(8, 46638);
 	ok(through_queue(&m) == SOUNDNESS_REGULAR,
-	    "to another server it passes");
+	    "the queue passes packets to another server");
 	mail_vlan = 7;
 	m = was = make_update(&w, 4);
 	ok(through_queue(&m) == SOUNDNESS_REGULAR,
