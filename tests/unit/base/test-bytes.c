@@ -54,19 +54,22 @@ main(void)
 			want += len >= ends[i];
 		count = count && read_all(len, &good) == want;
 	}
-	ok(count, "a cut at every byte: the fields before it are read");
-	ok(good, "with their values, those behind it as 0");
+	ok(count, "a cursor over a cut buffer reads the fields before the cut");
+	ok(good, "the fields before the cut have their values, and those after "
+	    "it are 0");
 
-	ok(bytes_take(&w, 5) == NULL && !bytes_ok(&w), "five of four: refused");
+	ok(bytes_take(&w, 5) == NULL && !bytes_ok(&w),
+	    "a cursor refuses five bytes when four are left");
 	ok(bytes_u8(&w) == 0 && bytes_take(&w, 0) == NULL && w.left == 4,
 	    "a bad cursor stays bad and does not move");
 	w = bytes_over(bytes, 4);
 	ok(bytes_take(&w, 4) == bytes && w.left == 0 && bytes_ok(&w),
-	    "four of four: taken");
-	ok(bytes_take(&w, SIZE_MAX) == NULL, "SIZE_MAX more: refused");
+	    "a cursor gives four bytes when four are left");
+	ok(bytes_take(&w, SIZE_MAX) == NULL, "a cursor refuses SIZE_MAX more "
+	    "bytes");
 	w = bytes_over(bytes, 0);
 	ok(bytes_take(&w, 0) == bytes && bytes_ok(&w) && bytes_u8(&w) == 0 &&
-	    !bytes_ok(&w), "no bytes can be taken of none");
+	    !bytes_ok(&w), "a cursor without a buffer gives no bytes");
 
 	good = true;
 	for (size_t n = 1; n <= 8; n++) {
@@ -79,8 +82,8 @@ main(void)
 			    (64 - 8 * n);
 		}
 	}
-	ok(good, "what is put is got, 1 to 8 bytes wide");
-	ok(bytes_put(out, 7, 0) == out, "no bytes can be put");
+	ok(good, "values of 1 to 8 bytes are read as they were written");
+	ok(bytes_put(out, 7, 0) == out, "writing no bytes does nothing");
 	bytes_put_f32(out, -0.0f);
 	ok(bytes_get(out, 4) == 0x80000000, "-0 keeps its sign");
 	bytes_put(out, 0x7fc12345, 4);

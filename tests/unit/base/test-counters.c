@@ -52,7 +52,7 @@ test_lists(void)
 	counters_list(&c, "none");
 	counters_list_end(&c);
 	ok(has_text(c, "{\"jobs\":[{\"job\":0},{\"job\":1}],\"none\":[]}\n"),
-	    "lists have groups without names");
+	    "objects in a list have no names");
 }
 
 /* With a count of one, nouns lose their s; keys and other words stay. */
@@ -71,10 +71,11 @@ test_ones(void)
 	ok(has_text(c,
 	       "1 update in, 0 updates in, 1 packet, 1 regular, 1 across, "
 	       "1 segments_sent, 1 s\n"),
-	    "one of many");
+	    "a noun after the number 1 is singular, and other words stay");
 	c = counters_begin(COUNTERS_JSON, NULL);
 	counters_put(&c, "packets", 1);
-	ok(has_text(c, "{\"packets\":1}\n"), "JSON has keys");
+	ok(has_text(c, "{\"packets\":1}\n"), "JSON has the keys without a "
+	    "change");
 }
 
 /* A text that grows over many rooms. */
@@ -91,7 +92,7 @@ test_grown(void)
 		want += strlen("\"000000\":7,");
 	}
 	ok(counters_text(&c) != NULL && c.len == want - 1 + 2 &&
-	    strlen(c.text) == c.len, "nothing is cut");
+	    strlen(c.text) == c.len, "a long text is complete");
 	counters_free(&c);
 }
 
@@ -104,19 +105,19 @@ main(void)
 	       "\"state\":\"a \\\"b\\\"\\\\\\u000a\",\"open\":true,"
 	       "\"ignored\":{\"short\":1,\"long\":2},\"lost\":{},"
 	       "\"late\":false}\n"),
-	    "an object on a line, words escaped");
+	    "JSON is an object on one line, with escaped words");
 	ok(has_text(make_counters(COUNTERS_PAGE),
 	       "{\n \"packets\":18446744073709551615,"
 	       "\n \"ahead\":-9223372036854775808,"
 	       "\n \"state\":\"a \\\"b\\\"\\\\\\u000a\",\n \"open\":true,"
 	       "\n \"ignored\":{\n  \"short\":1,\n  \"long\":2\n },"
 	       "\n \"lost\":{},\n \"late\":false\n}\n"),
-	    "the same on a page");
+	    "a page has the same JSON on several lines");
 	ok(has_text(make_counters(COUNTERS_LINE),
 	       "innet-x: 18446744073709551615 packets, "
 	       "-9223372036854775808 ahead, state a \"b\"\\\n, open; ignored: "
 	       "1 short, 2 long; lost: none; not late\n"),
-	    "a line for people");
+	    "a line has the counters as words");
 	ok(has_text(counters_begin(COUNTERS_JSON, NULL), "{}\n") &&
 		has_text(counters_begin(COUNTERS_LINE, "x"), "x: \n") &&
 		has_text(counters_begin(COUNTERS_LINE, NULL), "\n"),

@@ -54,19 +54,21 @@ main(void)
 	bool same = true, whole = true, flips = true;
 	uint32_t all;
 
-	ok(crc32c(0, "123456789", 9) == 0xe3069283, "123456789 has the "
-	    "catalogue's check value");
-	ok(crc32c(0, p, 0) == 0, "of nothing it is 0");
+	ok(crc32c(0, "123456789", 9) == 0xe3069283,
+	    "123456789 has the check value of the catalogue");
+	ok(crc32c(0, p, 0) == 0, "the CRC of no bytes is 0");
 	memset(p, 0, 32);
 	ok(crc32c(0, p, 32) == 0x8a9136aa, "32 zeros");
 	memset(p, 0xff, 32);
 	ok(crc32c(0, p, 32) == 0x62a8ab43, "32 ones");
 	for (uint8_t i = 0; i < 32; i++)
 		p[i] = i;
-	ok(crc32c(0, p, 32) == 0x46dd794e, "32 bytes that rise");
+	ok(crc32c(0, p, 32) == 0x46dd794e, "the CRC of 32 rising bytes is "
+	    "right");
 	for (uint8_t i = 0; i < 32; i++)
 		p[i] = (uint8_t)(31 - i);
-	ok(crc32c(0, p, 32) == 0x113fdb5c, "32 bytes that fall");
+	ok(crc32c(0, p, 32) == 0x113fdb5c, "the CRC of 32 falling bytes is "
+	    "right");
 
 	for (size_t i = 0; i < sizeof(p); i++)
 		p[i] = (uint8_t)rng_u64(&r);
@@ -75,19 +77,19 @@ main(void)
 	ok(same, "0 to %zu random bytes agree with a long division",
 	    sizeof(p));
 	ok(as_reference(crc32c_table, p, sizeof(p)),
-	    "by a table and bit by bit are the same");
+	    "the table and a division bit by bit agree");
 	ok(as_reference(crc32c, p, sizeof(p)),
-	    "what is chosen at run time and bit by bit are the same");
+	    "the function chosen at run time and a division bit by bit agree");
 	all = crc32c(0, p, sizeof(p));
 	for (size_t n = 0; n <= sizeof(p); n++)
 		whole = whole && all == crc32c(crc32c(0, p, n), p + n,
 		    sizeof(p) - n);
-	ok(whole, "in two parts, cut anywhere, it is the same");
+	ok(whole, "the CRC of two parts equals the CRC of the whole");
 	for (size_t i = 0; i < 8 * sizeof(p); i++) {
 		p[i / 8] ^= (uint8_t)(1 << i % 8);
 		flips = flips && crc32c(0, p, sizeof(p)) != all;
 		p[i / 8] ^= (uint8_t)(1 << i % 8);
 	}
-	ok(flips, "any one bit that flips shows");
+	ok(flips, "any single flipped bit changes the CRC");
 	return tap_end();
 }

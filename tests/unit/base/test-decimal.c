@@ -58,8 +58,9 @@ test_read(void)
 		print_number(s, sizeof(s), i, x);
 		good &= reads_as_strtod(s, &left);
 	}
-	ok(good, "%u texts are read as strtod reads them", ROUNDS);
-	ok(left < ROUNDS / 2, "most of them here (%u are not)", left);
+	ok(good, "%u texts give the same numbers as strtod(3)", ROUNDS);
+	ok(left < ROUNDS / 2, "the module converts most texts itself (not "
+	    "%u)", left);
 }
 
 static void
@@ -78,11 +79,11 @@ test_edges(void)
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		good &= reads_as_strtod(numbers[i], &left);
-	ok(good && left == 0, "edges are read");
+	ok(good && left == 0, "numbers at the limits are right");
 	good = true;
 	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++)
 		good &= !decimal_read(none[i], &v) && v == 7;
-	ok(good, "what is no such number is left to others");
+	ok(good, "the module leaves other texts to strtod(3)");
 }
 
 /* As printf(3) has it, and had again. */
@@ -115,7 +116,7 @@ test_put(void)
 			writes_as_printf((float)rng_double(&rng)) &&
 			writes_as_printf((float)rng_below(&rng, 1 << 20) / 64);
 	}
-	ok(good, "%u floats are put as printf puts them", 3 * ROUNDS);
+	ok(good, "%u floats are printed as by printf(3)", 3 * ROUNDS);
 	good = writes_as_printf(0) && writes_as_printf(-0.0f) &&
 	       writes_as_printf(INFINITY) && writes_as_printf(NAN) &&
 	       writes_as_printf(FLT_MAX) && writes_as_printf(FLT_MIN) &&
@@ -127,7 +128,8 @@ test_put(void)
 			writes_as_printf(nextafterf(x, 0)) &&
 			writes_as_printf(nextafterf(x, INFINITY));
 	}
-	ok(good, "edges and powers of ten, too");
+	ok(good, "numbers at the limits and powers of ten are printed as by "
+	    "printf(3)");
 }
 
 int

@@ -88,7 +88,7 @@ two_out(const char *a, const char *b, const char *where)
 	snprintf(want, sizeof(want), "-a and -b both write %s\n", where);
 	ok(strcmp(name_both(a, true, b, true), want) == 0 &&
 	    name_both(b, true, a, true)[0] != '\0',
-	    "%s and %s, both written, are one", a, b);
+	    "%s and %s are the same output file", a, b);
 }
 
 static void
@@ -109,7 +109,7 @@ check_refused(const char *in, const char *out)
 	    out);
 	ok(strcmp(name_both(in, false, out, true), want) == 0 &&
 	    name_both(out, true, in, false)[0] != '\0',
-	    "what %s has is not written over by %s", in, out);
+	    "%s is an input, so %s must not overwrite it", in, out);
 }
 
 static void
@@ -126,16 +126,19 @@ of_names(void)
 	two_out("d/z", "dl/z", "d/z");
 	two_out("round", "round", "round");
 	two_out("p", "./p", "p");
-	check_allowed("x", true, "y", true, "two files are two");
-	check_allowed("y", true, "z", true, "so are two to be");
-	check_allowed("d/y", true, "y", true, "in two folders too");
-	check_allowed("d", true, "d/x", true, "a folder is not what is in it");
+	check_allowed("x", true, "y", true, "two files differ");
+	check_allowed("y", true, "z", true, "two files that do not exist yet "
+	    "differ");
+	check_allowed("d/y", true, "y", true, "files of the same name in two "
+	    "folders differ");
+	check_allowed("d", true, "d/x", true, "a folder differs from a file in "
+	    "it");
 	check_allowed(
-	    "/dev/null", true, "/dev/null", true, "a device takes both");
+	    "/dev/null", true, "/dev/null", true, "a device can be used twice");
 	check_allowed("no/y", true, "no/y", true,
-	    "in a folder that is not there neither can be made");
+	    "a file in a missing folder cannot be made");
 	check_allowed(
-	    NULL, true, NULL, true, "an option that is not given is no file");
+	    NULL, true, NULL, true, "an option that was not given has no file");
 }
 
 /* Names longer than a folder takes, which differ at their ends. */
@@ -149,11 +152,13 @@ of_long_names(void)
 	memcpy(b, a, sizeof(a));
 	b[NAME_MAX + 1] = 'm';
 	check_allowed(
-	    a, true, b, true, "what no folder takes is not cut to be one");
+	    a, true, b, true, "a name that is too long is not truncated");
 	b[NAME_MAX] = a[NAME_MAX] = '\0';
 	b[NAME_MAX - 1] = 'm';
-	check_allowed(a, true, b, true, "the longest names are two");
-	ok(name_both(a, true, a, true)[0] != '\0', "and one is one");
+	check_allowed(a, true, b, true, "two names of the greatest length "
+	    "differ");
+	ok(name_both(a, true, a, true)[0] != '\0',
+	    "a name of the greatest length equals itself");
 }
 
 static void
@@ -163,16 +168,17 @@ of_inputs(void)
 	check_refused("hard", "x");
 	check_allowed("x", false, "link", false, "a file may be read twice");
 	check_allowed(
-	    "y", false, "y", true, "what is not there cannot be destroyed");
-	check_allowed("p", false, "p", true, "nor what is in a pipe");
-	check_allowed("/dev/null", false, "/dev/null", true, "nor a device");
+	    "y", false, "y", true, "a missing file cannot be overwritten");
+	check_allowed("p", false, "p", true, "a pipe cannot be overwritten");
+	check_allowed("/dev/null", false, "/dev/null", true,
+	    "a device cannot be overwritten");
 	ok(strcmp(name_both("p", false, "./p", false),
 	    "-a and -b both read p\n") == 0, "a pipe can be read once");
 	ok(strcmp(said_of(NULL, "x", false, "link", true),
 	    "-b link would overwrite its own input\n") == 0 &&
 	    strcmp(said_of(NULL, "p", false, "p", false),
 	    "p cannot be read twice\n") == 0,
-	    "an argument of no option is not named");
+	    "the message does not name an option for an argument");
 }
 
 /* The same where the standard stream fd leads to path. */
@@ -196,20 +202,20 @@ of_streams(void)
 {
 	ok(strcmp(redirected(0, "/dev/null", "-", false, "-", false),
 	    "-a and -b both read standard input\n") == 0,
-	    "standard input is one");
+	    "standard input is one file");
 	ok(strcmp(redirected(1, "/dev/null", "-", true, "-", true),
 	    "-a and -b both write standard output\n") == 0,
-	    "standard output is one, wherever it goes");
+	    "standard output is one file, wherever it leads");
 	ok(strcmp(redirected(0, "x", "-", false, "hard", true),
 	    "-b hard would overwrite the file that -a reads\n") == 0,
-	    "where it comes from a file, it is that file");
+	    "standard input that is redirected from a file is that file");
 	ok(strcmp(redirected(1, "x", "-", true, "hard", true),
 	    "-a and -b both write hard\n") == 0,
-	    "so it is where it goes into one");
+	    "standard output that is redirected to a file is that file");
 	ok(strcmp(redirected(1, "/dev/null", "-", true, "/dev/stdout", true),
 	    "") == 0 && strcmp(redirected(1, "x", "-", true, "/dev/stdout",
 	    true), "-a and -b both write /dev/stdout\n") == 0,
-	    "/dev/stdout is what it leads to");
+	    "/dev/stdout is the file to which it leads");
 }
 
 static void
@@ -221,19 +227,23 @@ of_json(void)
 	files_out(&f, "-w", "y");
 	ok(files_json(&f) == stdout, "JSON goes to standard output");
 	ok(f.n == 2 && files_is_stream(&f.one[1]) &&
-	    strcmp(f.one[1].option, "--json") == 0, "and is an output there");
+	    strcmp(f.one[1].option, "--json") == 0,
+	    "JSON makes standard output an output file");
 	files_done(&f);
 	files_in(&f, "-r", "-");
-	ok(files_json(&f) == stdout, "also where standard input is read");
+	ok(files_json(&f) == stdout, "JSON goes to standard output also if "
+	    "standard input is read");
 	files_done(&f);
 	files_out(&f, "-w", "-");
 	ok(files_json(&f) == stderr && f.n == 1,
-	    "where there is a capture it goes to standard error");
+	    "JSON goes to standard error if a capture goes to standard output");
 	files_done(&f);
 	if (full != NULL)
 		fputs("{}", full);
-	ok(full == NULL || files_flush(full) == 1, "what is lost is said");
-	ok(null != NULL && files_flush(null) == 0, "what is not is not");
+	ok(full == NULL || files_flush(full) == 1,
+	    "a flush reports lost output");
+	ok(null != NULL && files_flush(null) == 0,
+	    "a flush reports no error if nothing is lost");
 }
 
 int

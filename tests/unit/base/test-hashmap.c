@@ -93,23 +93,24 @@ test_edges(void)
 
 	ok(hashmap_get(&m, 0) == NULL, "an empty map has no key");
 	hashmap_remove(&m, 0);
-	ok(m.count == 0, "taking out of an empty map does nothing");
+	ok(m.count == 0, "removing a key from an empty map does nothing");
 	at = hashmap_put(&m, 0, 5);
-	ok(at != NULL && *at == 5 && m.count == 1, "key 0 is a key");
+	ok(at != NULL && *at == 5 && m.count == 1, "0 can be a key");
 	at = hashmap_put(&m, UINT64_MAX, 6);
-	ok(at != NULL && *at == 6 && m.count == 2, "so is the largest");
+	ok(at != NULL && *at == 6 && m.count == 2,
+	    "the largest number can be a key");
 	at = hashmap_put(&m, 0, 7);
 	ok(at != NULL && *at == 5 && m.count == 2,
-	    "putting a key that is there keeps its value");
+	    "adding a key again keeps its value");
 	hashmap_remove(&m, 1);
-	ok(m.count == 2, "taking out a key that is not there does nothing");
+	ok(m.count == 2, "removing a missing key does nothing");
 	hashmap_remove(&m, 0);
 	hashmap_remove(&m, 0);
 	ok(m.count == 1 && hashmap_get(&m, 0) == NULL,
-	    "a key leaves once");
+	    "a removed key is gone");
 	hashmap_free(&m);
 	ok(m.cell == NULL && hashmap_get(&m, UINT64_MAX) == NULL,
-	    "a map that was freed is an empty map");
+	    "a freed map is empty");
 }
 
 static void
@@ -129,13 +130,13 @@ test_grows(void)
 
 		all = all && at != NULL && *at == i;
 	}
-	ok(all && m.count == 100000, "100,000 keys, each with its value");
-	ok(half, "never more than half of the cells are used");
+	ok(all && m.count == 100000, "each of 100,000 keys has its value");
+	ok(half, "at most half of the cells are in use");
 	for (uint32_t i = 0; i < 100000; i++)
 		hashmap_remove(&m, (uint64_t)i << 32);
 	for (size_t i = 0; i <= m.mask; i++)
 		all = all && !m.cell[i].used;
-	ok(all && m.count == 0, "all taken out: no cell is in use");
+	ok(all && m.count == 0, "no cell is in use after all keys are removed");
 	hashmap_free(&m);
 }
 
@@ -186,14 +187,14 @@ test_attacked(void)
 
 	ok(put == 4000 && find_farthest(&m) <=
 	    HASHMAP_PROBES && m.mask <= 16383,
-	    "4,000 keys for 16 cells: none is over 64 cells from its own, it "
-	    "is %zu", find_farthest(&m));
+	    "with 4,000 keys that collide, none is over 64 cells from its "
+	    "place; the farthest is %zu", find_farthest(&m));
 	hashmap_free(&m);
 	hashmap_seed(&m, &secret);
 	put_meeting(&m, &own, 14, 4000);
 	ok(m.multiplier.high == secret.high && m.multiplier.low == secret.low &&
-	    find_farthest(&m) < 32, "with a number they do not know they never "
-	    "meet: %zu", find_farthest(&m));
+	    find_farthest(&m) < 32, "the same keys do not collide under "
+	    "another multiplier; the farthest is %zu", find_farthest(&m));
 	hashmap_free(&m);
 }
 
@@ -227,8 +228,8 @@ test_former(void)
 		hashmap_put(&usual, i, i);
 	}
 	ok(mean_probes(&m) < 3 * mean_probes(&usual),
-	    "100,000 keys that met under the "
-	    "number of before: %.2f cells, usually %.2f",
+	    "100,000 keys that collided under a known multiplier need %.2f "
+	    "cells a search, and others %.2f",
 	    mean_probes(&m), mean_probes(&usual));
 	hashmap_free(&m);
 	hashmap_free(&usual);
@@ -248,7 +249,7 @@ test_neighbours(void)
 	b = a;
 	b.in6.sin6_addr.s6_addr[15] = 1;
 	ok(addr_key(&a, &hashmap_constant) == addr_key(&b, &hashmap_constant),
-	    "who knows the number has a /64 of one key");
+	    "under a known multiplier, a /64 has a single key");
 	hashmap_seed(&m, &secret);
 	hashmap_seed(&usual, &secret);
 	for (uint32_t x = 0; x < 65536; x++) {
@@ -257,8 +258,8 @@ test_neighbours(void)
 		hashmap_put(&usual, x, x);
 	}
 	ok(m.count > 65500 && mean_probes(&m) < 3 * mean_probes(&usual),
-	    "who does not "
-	    "has 65,536 of so many: %.2f cells, usually %.2f",
+	    "under an unknown multiplier, 65,536 addresses of a /64 need %.2f "
+	    "cells a search, and others %.2f",
 	    mean_probes(&m), mean_probes(&usual));
 	hashmap_free(&m);
 	hashmap_free(&usual);
@@ -276,7 +277,7 @@ main(void)
 	for (uint32_t i = 0; i < KEYS_MAX; i++)
 		t.key[i] = i % 2 ? i : rng_u64(&r);
 	ok(agrees_with_twin(&m, &t, KEYS_MAX, KEYS_MAX, &r),
-	    "4,000 random puts and removals agree with a search");
+	    "4,000 random insertions and removals agree with a search");
 	hashmap_free(&m);
 	test_grows();
 	test_attacked();

@@ -61,19 +61,19 @@ main(void)
 	n = heap_push(h, n, heap_make(7, 1));
 	n = heap_push(h, n, heap_make(UINT64_MAX, 0));
 	ok(n == 3 && heap_ns(h) == 7 && heap_id(h) == 1,
-	    "at one time the lower id is first");
+	    "of two entries with the same time, the lower id is first");
 	n = heap_drop(h, n);
-	ok(heap_id(h) == 2, "then the higher");
+	ok(heap_id(h) == 2, "then the higher id is first");
 	n = heap_drop(h, n);
 	ok(n == 1 && heap_ns(h) == UINT64_MAX && heap_id(h) == 0,
-	    "the last of all times has room");
-	ok(heap_drop(h, n) == 0, "and then it is empty");
+	    "an entry may have the last of all times");
+	ok(heap_drop(h, n) == 0, "the heap is empty in the end");
 	heap_free(h);
 	for (uint64_t seed = 1; seed <= 200 && same; seed++) {
 		same = agrees_with_sort(seed);
 		if (!same)
 			note("seed %llu", (unsigned long long)seed);
 	}
-	ok(same, "random pushes, drops and agains, as in a list");
+	ok(same, "random changes give the same order as a list");
 	return tap_end();
 }

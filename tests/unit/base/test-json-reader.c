@@ -78,12 +78,12 @@ test_values(void)
 	cJSON *root = json_reader_parse(&r, text, strlen(text));
 
 	ok(root != NULL && json_reader_object(&r, root, &all_section, &a) &&
-	    a.links.n == 2, "a good text is read");
+	    a.links.n == 2, "a valid text is read");
 	l = a.links.item;
 	ok(l[0].delay_ns == 1500 && l[0].count == 9 && a.loud &&
-	    a.rate == 1000, "it holds what it says");
+	    a.rate == 1000, "the values are those of the text");
 	ok(l[1].delay_ns == 2000000 && l[1].count == 7 && a.mode == 1 &&
-	    a.name[0] == '\0', "what it does not say is as preset");
+	    a.name[0] == '\0', "missing values have their defaults");
 	json_reader_free(&all_section, &a);
 	cJSON_Delete(root);
 }
@@ -97,11 +97,12 @@ test_files(void)
 	cJSON *root = NULL;
 
 	ok(fd != -1 && write(fd, "{}\n[", 4) == 4 &&
-	    json_reader_load(&r, path) == NULL, "a damaged file is no value");
+	    json_reader_load(&r, path) == NULL, "a damaged file gives no "
+	    "value");
 	snprintf(want, sizeof(want), "%s:2:1: not valid JSON", path);
 	ok(strcmp(r.why, want) == 0, "%s", r.why);
 	ok(ftruncate(fd, 3) == 0 && (root = json_reader_load(&r, path)) != NULL,
-	    "a good one is");
+	    "a valid file gives a value");
 	cJSON_Delete(root);
 	close(fd);
 	unlink(path);

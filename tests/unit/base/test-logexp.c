@@ -41,7 +41,7 @@ test_log(void)
 	ok(worst <= 3, "log is within 3 ulp of libm (%.2f)", worst);
 	ok(logexp_log(1) == 0, "log 1 is 0");
 	ok(ulps_between(logexp_log(0x1p-53), log(0x1p-53)) <= 3,
-	    "log of the least draw");
+	    "the log of the smallest draw is within 3 ulp of libm");
 }
 
 static void
@@ -78,7 +78,7 @@ test_pow(void)
 	}
 	ok(worst <= 1e-11, "pow is within 1e-11 of libm (%.1e)", worst);
 	ok(logexp_pow(1, 0.6) == 1 && logexp_pow(7, 0) == 1,
-	    "1 to any power and any to 0 are 1");
+	    "1 to any power and any number to the power 0 are 1");
 }
 
 /* Many at once: the same bits as one by one. */
@@ -102,7 +102,8 @@ test_powers(void)
 		powers(v, n, y);
 		bad += memcmp(v, each, n * sizeof(*v)) != 0;
 	}
-	ok(bad == 0, "powers of many are those of each, to the bit");
+	ok(bad == 0, "powers computed together equal powers computed one by "
+	    "one, to the bit");
 }
 
 /* The share of the draws at or below at. */
@@ -129,21 +130,25 @@ test_draws(void)
 
 	for (size_t i = 0; i < DRAWS; i++)
 		x[i] = draw_exponential(&r);
-	ok(is_near(stats_mean(x, DRAWS), 1, 0.01), "exponential: mean 1");
-	ok(is_near(stats_sd(x, DRAWS), 1, 0.015), "exponential: deviation 1");
+	ok(is_near(stats_mean(x, DRAWS), 1, 0.01),
+	    "exponential draws have mean 1");
+	ok(is_near(stats_sd(x, DRAWS), 1, 0.015),
+	    "exponential draws have standard deviation 1");
 	ok(is_near(share_below(1), 1 - exp(-1), 0.005),
-	    "exponential: P(x <= 1)");
+	    "the share of exponential draws up to 1 is right");
 	for (size_t i = 0; i < DRAWS; i++)
 		x[i] = draw_normal(&r);
-	ok(is_near(stats_mean(x, DRAWS), 0, 0.01), "normal: mean 0");
-	ok(is_near(stats_sd(x, DRAWS), 1, 0.01), "normal: deviation 1");
+	ok(is_near(stats_mean(x, DRAWS), 0, 0.01), "normal draws have mean 0");
+	ok(is_near(stats_sd(x, DRAWS), 1, 0.01),
+	    "normal draws have standard deviation 1");
 	ok(is_near(share_below(-1.959964), 0.025, 0.002),
-	    "normal: P(x <= -1.96)");
+	    "the share of normal draws up to -1.96 is right");
 	for (size_t i = 0; i < DRAWS; i++)
 		x[i] = draw_lognormal(&r, 1);
-	ok(is_near(stats_mean(x, DRAWS), 1, 0.03), "lognormal: mean 1");
+	ok(is_near(stats_mean(x, DRAWS), 1, 0.03),
+	    "lognormal draws have mean 1");
 	ok(is_near(share_below(exp(-0.5)), 0.5, 0.005),
-	    "lognormal: median e^-1/2");
+	    "lognormal draws have median e^-1/2");
 }
 
 /* Draws are the same bits wherever they are made: known ones. */
@@ -165,9 +170,9 @@ test_bits(void)
 		memcpy(&bits, &v, sizeof(bits));
 		pows = (pows << 5 | pows >> 59) ^ bits;
 	}
-	ok(pows == 0xc10006d6fe5a3dfe, "powers are known to the bit (%#llx)",
+	ok(pows == 0xc10006d6fe5a3dfe, "powers have known bits (%#llx)",
 	    (unsigned long long)pows);
-	ok(sum == 0x6723781ba6b95aaf, "draws are known to the bit (%#llx)",
+	ok(sum == 0x6723781ba6b95aaf, "draws have known bits (%#llx)",
 	    (unsigned long long)sum);
 }
 

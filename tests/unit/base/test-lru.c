@@ -56,7 +56,7 @@ main(void)
 	bool all = true;
 
 	ok(lru_find(&r, 5) == 0 && lru_oldest(&r) == 0,
-	    "an empty table has nothing");
+	    "an empty table has no row");
 	for (uint32_t step = 1; step < 20000 && all; step++) {
 		const uint64_t key = rng_below(&random, KEYS);
 		const uint32_t i = twin_at(&t, key);
@@ -78,11 +78,11 @@ main(void)
 		all = equals_twin(&r, &t);
 	}
 	ok(all, "20,000 uses and removals agree with a list");
-	ok(r.room <= 2 * MOST && r.made <= MOST, "rows are used again");
+	ok(r.room <= 2 * MOST && r.made <= MOST, "freed rows are used again");
 	lru_free(&r);
 	r = lru_new(0, 4, &(struct hashmap_multiplier){ 1, 1 });
 	ok(lru_find_or_add(&r, 1) == 0 && r.count == 0,
-	    "of none there is none");
+	    "a table for no rows takes no row");
 	lru_free(&r);
 	return tap_end();
 }

@@ -24,7 +24,7 @@ main(void)
 
 	ok(nearest_distance("", "") == 0 && nearest_distance("", "abc") == 3 &&
 	    nearest_distance("kitten", "sitting") == 3,
-	    "distances that are known");
+	    "known pairs of words have the right distances");
 	ok(strcmp(hint_for("slot", text), "; the nearest is '--slots'") == 0 &&
 	    strcmp(hint_for("rote", text), "; the nearest is '--rate'") == 0,
 	    "the hint names the word of least distance");

@@ -92,10 +92,10 @@ main(void)
 	ok(num_share("101%", &x) != NULL && x == 0.25, "101%% is refused");
 	ok(num_real("nan", 0, 1, &x) != NULL, "nan is refused");
 	ok(num_real("-1e-3", -1, 1, &x) == NULL && x == -1e-3,
-	    "-1e-3 is taken");
+	    "-1e-3 is accepted");
 	ok(num_instant("+2s", &t, &rel) == NULL && rel && t == 2000000000,
-	    "+2s is relative");
+	    "+2s is a relative time");
 	ok(num_instant("7", &t, &rel) == NULL && !rel && t == 7,
-	    "7 is an instant");
+	    "7 is a point in time");
 	return tap_end();
 }

@@ -95,14 +95,15 @@ test_parses(void)
 	char *v[] = { a[0], a[1], a[2], a[3], a[4], a[5], a[6], NULL };
 
 	ok(opt_next(&tool, 7, v) == 'q' && opt_next(&tool, 7, v) == 'c' &&
-	    strcmp(optarg, "5") == 0, "letters may stand together, the last "
-	    "with its argument");
+	    strcmp(optarg, "5") == 0, "short options may be combined, and the "
+	    "last may have an argument");
 	ok(opt_next(&tool, 7, v) == 'c' && strcmp(optarg, "6") == 0,
-	    "a long name is its letter's option");
+	    "a long name is the same option as its letter");
 	ok(opt_next(&tool, 7, v) == LONG_ONLY && strcmp(optarg, "7") == 0,
-	    "one without a letter has its own code");
+	    "an option without a letter has its own code");
 	ok(opt_next(&tool, 7, v) == -1 && optind == 5,
-	    "the first word that is none ends them: a command keeps its own");
+	    "the first word that is not an option ends the options, so a "
+	    "command keeps its own");
 	ok(strcmp(v[0], "tool") == 0, "the program is named without its path");
 }
 
@@ -128,13 +129,13 @@ takes_a_word(void)
 	ok(opt_next_word(&tool, 5, v, &word) == 'q' && word == NULL &&
 	    opt_next_word(&tool, 5, v, &word) == 'c' &&
 	    strcmp(optarg, "5") == 0 && strcmp(word, "file") == 0,
-	    "options may stand behind a tool's one word");
+	    "options may come after the only word of a tool");
 	ok(opt_next_word(&tool, 5, v, &word) == -1 && optind == 4 &&
-	    strcmp(word, "file") == 0, "a second word ends them");
+	    strcmp(word, "file") == 0, "a second word ends the options");
 	optind = 0;
 	word = NULL;
 	ok(opt_next_word(&tool, 1, v, &word) == -1 && word == NULL,
-	    "and the word may be missing");
+	    "the word may be missing");
 }
 
 static void
@@ -154,27 +155,28 @@ test_exits(void)
 	    "                               and -q (default 1, any number)\n"
 	    "  -h, --help                   show this help and exit\n"
 	    "  -V, --version                show the version and exit\n") == 0,
-	    "help lists the table, without old names, on standard output");
+	    "--help lists the options, without old names, on standard output");
 	ok(run_child(parse_all, (struct words){ { t, version } }) == 0 &&
-	    strcmp(out, "innet-test 1.2\n") == 0, "so is the version");
+	    strcmp(out, "innet-test 1.2\n") == 0,
+	    "--version prints the version on standard output");
 	ok(run_child(parse_all, (struct words){ { t, bad } }) == 2 &&
 	    strstr(said, ": unknown option '--nope'\n"
 	    "Try 'innet-test --help'.\n") != NULL && out[0] == '\0',
-	    "an unknown option: status 2, two lines");
+	    "an unknown option gives status 2 and two lines");
 	ok(run_child(parse_all, (struct words){ { t, near } }) == 2 &&
 	    strstr(said, ": unknown option '--conut'; the nearest is "
-	    "'--count'\n") != NULL, "a mistyped option names the nearest");
+	    "'--count'\n") != NULL, "a mistyped option gives the nearest name");
 	ok(run_child(parse_all, (struct words){ { t, flag } }) == 2 &&
 	    strstr(said, ": --quiet takes no value\n") != NULL,
 	    "a flag takes no value");
 	ok(run_child(parse_all, (struct words){ { t, missing } }) == 2 &&
 	    strstr(said, ": --count needs a value: --count=N\n") != NULL,
-	    "an argument that is missing: status 2");
+	    "a missing argument gives status 2");
 	ok(run_child(parse_all, (struct words){ { t, extra } }) == 2 &&
 	    strstr(said, ": unexpected argument 'more'\nTry ") != NULL,
-	    "a word too many: status 2, and it is named");
+	    "an extra word gives status 2 and a message with the word");
 	ok(run_child(parse_all, (struct words){ { t } }) == 77,
-	    "no word at all is fine");
+	    "a command line without a word is valid");
 }
 
 static void
@@ -185,12 +187,12 @@ words_of(void)
 
 	ok(run_child(count_words, (struct words){ { a, why } }) == 2 &&
 	    strstr(said, ": invalid count '10x': not a number\n") != NULL,
-	    "a bad argument is shown with what is wrong, status 2");
+	    "a bad argument gives status 2 and a message with the reason");
 	ok(run_child(count_words, (struct words){ { a, NULL } }) == 77 &&
-	    said[0] == '\0', "a good one passes");
+	    said[0] == '\0', "a good argument is accepted");
 	ok(run_child(take_word, (struct words){ { olaf } }) == 50 &&
 	    run_child(take_word, (struct words){ { fifo } }) == 51,
-	    "a word of a list is its place");
+	    "a word of a list gives its place in the list");
 	ok(run_child(take_word, (struct words){ { ola } }) == 2 && strstr(said,
 	    ": invalid program 'ola': not one of olaf, fifo; the nearest is "
 	    "'olaf'\n") != NULL,

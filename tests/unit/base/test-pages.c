@@ -26,7 +26,7 @@ main(void)
 		pages_zero(p, size[i]);
 		ok(is_filled_with(p, 0, size[i]), "%zu bytes are 0", size[i]);
 		ok(is_filled_with(p + size[i], 0xff, PAGES_HUGE),
-		    "and no more are");
+		    "the bytes after these stay as they are");
 		free(p);
 	}
 	return tap_end();

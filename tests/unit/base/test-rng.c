@@ -46,7 +46,7 @@ main(void)
 		seen[rng_below(&r, 7)]++;
 	for (int i = 0; i < 7; i++)
 		even = even && seen[i] > 9600 && seen[i] < 10400;
-	ok(even, "rng_below is even over its range");
+	ok(even, "rng_below draws all numbers of its range equally often");
 	ok(rng_below(&r, 1) == 0, "rng_below(1) is 0");
 	return tap_end();
 }

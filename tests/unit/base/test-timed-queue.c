@@ -44,8 +44,8 @@ check_against_twin(uint64_t span)
 		bad += k != want;
 	}
 	ok(bad == 0 && timed_queue_pop(&q) == NULL,
-	    "%d events in %llu ns come out "
-	    "as a scan finds them", MANY, (unsigned long long)span);
+	    "%d events in %llu ns come out in the order that a scan "
+	    "finds", MANY, (unsigned long long)span);
 	timed_queue_free(&q);
 }
 
@@ -68,7 +68,8 @@ test_turns(void)
 		last = timed_queue_due(&q);
 		bad += timed_queue_pop(&q) != &q;
 	}
-	ok(bad == 0, "time does not go back when none is pushed before it");
+	ok(bad == 0, "times do not decrease if no event is added before the "
+	    "last time");
 	timed_queue_free(&q);
 }
 
@@ -80,20 +81,20 @@ main(void)
 
 	ok(timed_queue_due(&q) == TIMED_QUEUE_NEVER &&
 	    timed_queue_pop(&q) == NULL,
-	    "an empty queue has nothing due");
+	    "an empty queue has no due event");
 	ok(timed_queue_push(&q, 5, &a) && timed_queue_push(&q, 3, &b) &&
 	    timed_queue_due(&q) == 3 &&
 	    timed_queue_pop(&q) == &b && timed_queue_pop(&q) == &a &&
 	    q.count == 0,
-	    "the earlier comes first");
+	    "the earlier event comes first");
 	ok(timed_queue_push(&q, TIMED_QUEUE_NEVER - 1, &a) &&
 	    timed_queue_push(&q, 0, &b) &&
 	    timed_queue_pop(&q) == &b &&
 	    timed_queue_due(&q) == TIMED_QUEUE_NEVER - 1,
-	    "from the first time to the last");
+	    "events may have the first and the last possible time");
 	timed_queue_free(&q);
 	ok(q.count == 0 && timed_queue_due(&q) == TIMED_QUEUE_NEVER,
-	    "freed, it is empty");
+	    "a freed queue is empty");
 	check_against_twin(1);
 	check_against_twin(10);
 	check_against_twin(UINT32_MAX);

@@ -186,11 +186,12 @@ test_twins(struct rng *r)
 			trio_free(&t);
 		}
 	}
-	ok(finite, "vec_finite: plain is AVX2, 0 to 70 elements, unaligned");
-	ok(add, "vec_add: the same");
-	ok(check, "vec_add_check, vec_copy_check: the same");
-	ok(mean, "vec_mean: the same");
-	ok(descend, "vec_descend: the same");
+	ok(finite, "vec_finite: C and AVX2 agree for 0 to 70 unaligned "
+	    "elements");
+	ok(add, "vec_add: C and AVX2 agree");
+	ok(check, "vec_add_check, vec_copy_check: C and AVX2 agree");
+	ok(mean, "vec_mean: C and AVX2 agree");
+	ok(descend, "vec_descend: C and AVX2 agree");
 }
 
 /* Sums of two at every distance of exponents, whose halves must be rounded. */
@@ -217,7 +218,8 @@ test_halves(struct rng *r)
 		}
 		same = same_mean(&t, n, 0.5) && same;
 	}
-	ok(same, "the mean of two is the same in binary32 as in binary64");
+	ok(same, "the mean of two floats is the same in binary32 and in "
+	    "binary64");
 	trio_free(&t);
 }
 
@@ -248,8 +250,9 @@ test_pairs(void)
 		}
 		trio_free(&t);
 	}
-	ok(add, "vec_add: NaN, infinity, zeros and denormals, each with each");
-	ok(mean, "vec_mean: the same");
+	ok(add, "vec_add: C and AVX2 agree for all pairs of NaN, infinity, "
+	    "zeros and denormals");
+	ok(mean, "vec_mean: C and AVX2 agree for these pairs");
 }
 #endif
 
@@ -270,8 +273,9 @@ test_places(void)
 			vec_set(p, i, FLT_MAX);
 		}
 	}
-	ok(good, "vec_finite finds one bad element wherever it stands");
-	ok(add && copy, "so do vec_add_check and vec_copy_check, in 1 to 45");
+	ok(good, "vec_finite finds one bad element at any place");
+	ok(add && copy, "vec_add_check and vec_copy_check find one bad element "
+	    "at any of 1 to 45 places");
 	vec_set(p, 0, 1.5f);
 	ok(memcmp(p, "\0\0\300\77", 4) == 0 && vec_get(p, 0) == 1.5f &&
 	    vec_bits(p, 0) == 0x3fc00000, "elements are little-endian");
@@ -323,14 +327,15 @@ test_means(struct rng *r)
 			    z <= fmaxf(x, y);
 		}
 	}
-	ok(finite, "means of finite numbers are finite, of FLT_MAX too");
-	ok(between, "and lie between the two");
+	ok(finite, "means of finite numbers are finite, also of FLT_MAX");
+	ok(between, "a mean lies between the two numbers");
 	vec_set(t.a, 0, 1);
 	vec_set(t.b, 0, 4);
 	vec_mean(t.a, t.a, t.b, 1, 2 / 3., 1 / 3.);
-	ok(vec_get(t.a, 0) == 2, "two of 1 and one of 4 make 2, in place");
+	ok(vec_get(t.a, 0) == 2, "the mean of two updates of 1 and one of 4 is "
+	    "2, in place");
 	vec_mean(t.a, t.b, t.a, 1, 0.5, 0.5);
-	ok(vec_get(t.a, 0) == 3, "in place of the second");
+	ok(vec_get(t.a, 0) == 3, "the mean can replace the second vector");
 	vec_add(t.a, t.b, 1);
 	ok(vec_get(t.a, 0) == 7, "3 + 4 = 7");
 	trio_free(&t);

@@ -38,15 +38,15 @@ test_longest(void)
 	struct clusters c = { 0 };
 
 	ok(find_cluster(&c, "10.0.0.1") == -1 && find_cluster(&c, "::1") == -1,
-	    "in an empty table is nobody");
+	    "an empty table has no address");
 	clusters_add(&c, "10.0.1.5/24", "1");
 	ok(find_cluster(&c, "10.0.1.0") == 1 &&
 		find_cluster(&c, "10.0.1.255") == 1,
-	    "a prefix holds its first and last address, whatever host it was "
-	    "given with");
+	    "a prefix covers its first and last address, whatever address of "
+	    "the network was given");
 	ok(find_cluster(&c, "10.0.0.255") == -1 &&
 		find_cluster(&c, "10.0.2.0") == -1,
-	    "and not those beside them");
+	    "a prefix does not cover the addresses next to it");
 	clusters_add(&c, "10.0.1.5", "2");
 	clusters_add(&c, "10.0.1.4/31", "3");
 	ok(find_cluster(&c, "10.0.1.5") == 2 &&
@@ -54,13 +54,16 @@ test_longest(void)
 		find_cluster(&c, "10.0.1.6") == 1,
 	    "the longest prefix wins");
 	clusters_add(&c, "0.0.0.0/0", "65535");
-	ok(find_cluster(&c, "192.0.2.1") == 65535, "/0 holds all that is left");
-	ok(find_cluster(&c, "c000:201::") == -1, "of its family");
+	ok(find_cluster(&c, "192.0.2.1") == 65535,
+	    "/0 covers all other addresses");
+	ok(find_cluster(&c, "c000:201::") == -1,
+	    "/0 covers only addresses of its family");
 	clusters_add(&c, "2001:db8::/33", "0");
 	clusters_add(&c, "2001:db8::1/128", "7");
 	ok(find_cluster(&c, "2001:db8:7fff::") == 0 &&
 	    find_cluster(&c, "2001:db8:8000::") == -1 &&
-	    find_cluster(&c, "2001:db8::1") == 7, "IPv6, between bytes too");
+	    find_cluster(&c, "2001:db8::1") == 7,
+	    "prefixes of IPv6 may end within a byte");
 	clusters_free(&c);
 }
 
@@ -91,10 +94,11 @@ test_refusals(void)
 	check_error(&c, "::/129", "1", "not a prefix length");
 	check_error(&c, "10.0.0.0/8", "65536", "not a cluster (0 to 65535)");
 	check_error(&c, "10.0.0.0/8", "", "not a cluster (0 to 65535)");
-	ok(clusters_add(&c, "10.0.0.0/8", "1") == NULL, "a good one is taken");
+	ok(clusters_add(&c, "10.0.0.0/8", "1") == NULL,
+	    "a valid prefix is accepted");
 	check_error(&c, "10.1.0.0/8", "2", "a prefix that was given before");
 	ok(find_cluster(&c, "10.1.0.0") == 1,
-	    "and the first of the two stands");
+	    "of two equal prefixes the first counts");
 	clusters_free(&c);
 }
 
@@ -150,7 +154,8 @@ test_workers(void)
 
 	g = f;
 	g.src[15] = 1;
-	ok(clusters_worker(&g) == id, "a worker's id is of its five-tuple");
+	ok(clusters_worker(&g) == id, "a worker's id depends only on its "
+	    "five-tuple");
 	for (int i = 0; i < 4; i++) {
 		g = f;
 		if (i < 2)
@@ -161,7 +166,8 @@ test_workers(void)
 	}
 	g = f;
 	g.v6 = true;
-	ok(differ && clusters_worker(&g) != id, "any part of it makes another");
+	ok(differ && clusters_worker(&g) != id, "a change of any part of the "
+	    "five-tuple changes the id");
 }
 
 /* A child loads this text: its status; what it said is in said[]. */
@@ -202,10 +208,10 @@ test_files(void)
 
 	ok(load_in_child(
 	       "prefix,cluster\r\n10.0.0.0/8,1\r\n\"::/0\",2", said) == 102,
-	    "a file with a heading, CRLF, quotes and no newline at its end");
+	    "a file may have a heading, CRLF, quotes and no newline at its "
+	    "end");
 	ok(load_in_child("10.0.0.0/8, 1\n", said) == 101,
-	    "without a heading, with a "
-	    "space");
+	    "a file may have no heading and a space after the comma");
 	ok(load_in_child("", said) == 1 &&
 		strstr(said, ": contains no prefix") != NULL,
 	    "an empty file ends the program");
@@ -215,21 +221,21 @@ test_files(void)
 	ok(load_in_child("10.0.0.0/8,1\n10.0.0.0/8,2\n", said) == 1 &&
 	    strstr(said, ":2: '10.0.0.0/8,2': a prefix that was given "
 	    "before") != NULL,
-	    "and a bad row, by its line");
+	    "an error in a row names its line");
 	ok(load_in_child("10.0.0.0/8\n", said) == 1 &&
 	    strstr(said, ":1: the line has 1 fields, but ") != NULL &&
 	    load_in_child("10.0.0.0/8,1,2\n", said) == 1 &&
 	    strstr(said, ":1: the line has 3 fields, but ") !=
 	    NULL,
-	    "and one with a field too few or too many");
+	    "a row with too few or too many fields is an error");
 	ok(load_in_child("prefix,cluster\n\n10.0.0.0/8,1\n\n\nx,2\n", said) ==
 		    1 &&
 		strstr(said, ":6: 'x,2': not an address") != NULL,
-	    "empty lines are passed over, but are lines");
+	    "empty lines count as lines");
 	ok(load_in_child("prefix,cluster\r\n\r\n10.0.0.0/8,1\r\nx,2", said) ==
 		    1 &&
 		strstr(said, ":4: 'x,2': not an address") != NULL,
-	    "and one that ends in CRLF is one line");
+	    "a line that ends in CRLF counts as one line");
 }
 
 int

@@ -121,16 +121,19 @@ test_cuts(void)
 		good = good && got == (clean ? whole : -1 - whole);
 		good = good && clean == (strstr(why, "truncated dump") == NULL);
 	}
-	ok(n == 137 && good, "cut at every byte: what is whole is read");
+	ok(n == 137 && good, "the complete packets of a file that was cut "
+	    "anywhere are read");
 	good = true;
 	for (size_t cut = 1; cut < 24; cut++)
 		good = good && read_all(make_file(f, cut), why, NULL) == -1 &&
 		    strstr(why, "file header") != NULL;
-	ok(good, "cut in the file's header: no packet, and said");
+	ok(good, "a file that was cut within its header gives no packet but an "
+	    "error");
 	ok(read_all(make_file(f, 0), why, NULL) == -1 &&
 		strstr(why, "empty") != NULL,
-	    "an empty file is no capture");
-	ok(read_all(make_file(f, 24), why, NULL) == 0, "a header alone is one");
+	    "an empty file is not a capture");
+	ok(read_all(make_file(f, 24), why, NULL) == 0,
+	    "a file with only a header is a capture");
 	ok(read_all(make_file("not a capture, but long enough for one", 38),
 	       why, NULL) == -1 &&
 		why[0] != '\0',
@@ -154,13 +157,14 @@ test_bogus(void)
 		       read_all(make_file(f, 300000), why, NULL) == -2 &&
 		       strstr(why, "bigger than maximum of 262144") != NULL;
 	}
-	ok(good, "captured lengths past the limit are refused");
+	ok(good, "captured lengths beyond the limit are refused");
 	make_classic(f, 0xa1b23c4d, false, 7);
 	put_u32(f + 24 + 21 + 8, 262144, false);
 	ok(read_all(make_file(f, 61 + 262144), why, &p) == 2 &&
 		p.caplen == 262144,
-	    "262,144 bytes are taken");
-	ok(p.len == 262144, "a length below the captured one is raised to it");
+	    "a captured length of 262,144 bytes is accepted");
+	ok(p.len == 262144, "a packet length below the captured length is "
+	    "raised to it");
 	free(f);
 }
 
@@ -207,23 +211,25 @@ test_others(void)
 	int fd[2];
 
 	ok(read_all(make_file(f, n), why, &p) == 1 && p.len == 1500 &&
-	    p.stamp_ns == 1700000000123456789, "pcapng, to the nanosecond");
+	    p.stamp_ns == 1700000000123456789, "pcapng timestamps are exact to "
+	    "the nanosecond");
 	if (pipe(fd) == -1 || write(fd[1], f, n) != (ssize_t)n)
 		err(1, "pipe");
 	close(fd[1]);
-	ok(read_all(fd[0], why, &p) == 1 && p.caplen == 60, "from a pipe");
+	ok(read_all(fd[0], why, &p) == 1 && p.caplen == 60,
+	    "a pcapng file can come from a pipe");
 	for (size_t cut = 24; cut < n; cut++)
 		read_all(make_file(f, cut), why, NULL);	/* ASan looks on */
 	ok(read_all(make_file(f, n - 1), why, NULL) == -1 && why[0] != '\0',
-	    "cut: the last packet is missed, and said");
+	    "a pcapng file that was cut gives an error for the last packet");
 	n = make_pcapng(f, 1, 60, 20);
 	ok(read_all(make_file(f, n), why, &p) == 1 && p.len == 60,
-	    "a length below the captured one is raised to it");
+	    "a pcapng packet length below the captured length is raised to it");
 	n = make_pcapng(f, 1, 262144, 262144);
 	ok(read_all(make_file(f, n), why, NULL) == 1, "262,144 bytes");
 	n = make_pcapng(f, 1, 262145, 262145);
 	ok(read_all(make_file(f, n), why, NULL) == -1 && why[0] != '\0',
-	    "one more is refused");
+	    "pcapng: a captured length of one byte more is refused");
 	free(f);
 }
 
@@ -261,7 +267,7 @@ test_links(void)
 		put_u32(f + 20, 0x14000000 | (uint32_t)known[i], false);
 		good = good && read_all(make_file(f, n), why, NULL) == 3;
 	}
-	ok(good, "those that are understood are read, with bits of FCS");
+	ok(good, "supported link types are read, also with a flag for the FCS");
 }
 
 /* Stamps that cannot be are damage; those that leap are counted. */
@@ -300,14 +306,15 @@ test_stamps(void)
 	while (pcapio_next(&in, &p) == 1)
 		;
 	ok(in.packets == 3 && in.leaps == 1 && in.leap_at == 2,
-	    "a stamp that leaps is counted, and the packet is known");
+	    "a timestamp that leaps is counted with the number of its packet");
 	pcapio_close_in(&in);
 	pcapio_create_or_exit(&out, "/dev/null");
 	pcapio_write(&out, 4294967295999999999u, f, 9, 9);
-	ok(out.failed == 0, "the last of 2106 is written");
+	ok(out.failed == 0, "a timestamp of the last second of 2106 is "
+	    "written");
 	pcapio_write(&out, 4294967296000000000u, f, 9, 9);
 	ok(pcapio_close(&out) == -1 && errno == EOVERFLOW && out.packets == 1,
-	    "what is past it is told, and not written");
+	    "a later timestamp gives an error and is not written");
 }
 
 /* Take one of a packet's two copies on loopback, as libpcap does. */
@@ -346,7 +353,8 @@ test_copies(void)
 		    pcapio_next(&in, &p) == 0 && in.packets == 3;
 		pcapio_close_in(&in);
 	}
-	ok(good, "one of two copies on the loopback is passed over, counted");
+	ok(good, "one of two copies of a loopback packet is skipped and "
+	    "counted");
 }
 
 static void
@@ -417,9 +425,11 @@ round_trip(void)
 		memset(frame, i, n);
 		good = good && memcmp(p.data, frame, n) == 0;
 	}
-	ok(good && pcapio_next(&in, &p) == 0, "and read, byte for byte");
+	ok(good && pcapio_next(&in, &p) == 0, "300 packets are read again, "
+	    "byte for byte");
 	ok(in.link == 1 && in.nano && !in.swapped && in.packets == 300,
-	    "Ethernet, nanoseconds, this host's order");
+	    "the file has Ethernet, nanoseconds and the byte order of this "
+	    "host");
 	pcapio_close_in(&in);
 	unlink(path);
 	free(frame);
@@ -436,16 +446,17 @@ test_full(void)
 		return;
 	}
 	pcapio_create_or_exit(&out, "/dev/full");
-	ok(pcapio_close(&out) == -1 && errno == ENOSPC, "a full disk is told");
+	ok(pcapio_close(&out) == -1 && errno == ENOSPC,
+	    "a full disk gives an error at the end");
 	pcapio_create_or_exit(&out, "/dev/full");
 	for (int i = 0; i < 2000; i++)
 		pcapio_write(&out, 0, &out, sizeof(out), sizeof(out));
 	for (int i = 0; i < 100; i++)
 		pcapio_write(&out, 0, out.buf, 1000, 1000);
 	ok(pcapio_close(&out) == -1 && errno == ENOSPC,
-	    "also when it was full long ago");
+	    "a full disk gives an error also if it was full long before");
 	ok(pcapio_create(&out, "/no/such/place") == -1 && errno == ENOENT,
-	    "a file that cannot be made");
+	    "a file that cannot be made gives an error");
 	ok(pcapio_open(&in, "/no/such/file") == -1 && strcmp(in.why,
 	    "No such file or directory") == 0, "one that cannot be read");
 	ok(pcapio_open(&in, "/") == -1 && strcmp(in.why, "Is a directory") == 0,
@@ -479,7 +490,7 @@ test_signals(void)
 		setitimer(ITIMER_REAL, &often, NULL);
 		got = read_all(fd[0], why, NULL);
 		setitimer(ITIMER_REAL, &never, NULL);
-		ok(got == (i == 0 ? 2 : 0), "%s: a signal is an end",
+		ok(got == (i == 0 ? 2 : 0), "%s: a signal ends the reading",
 		    i == 0 ? "classic" : "pcapng");
 		close(fd[1]);
 	}

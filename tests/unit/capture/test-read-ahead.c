@@ -74,15 +74,16 @@ main(void)
 	make_file(3, 100);
 	ok(same_digests(99), "a small file, read without a thread");
 	make_file(5000, 1500);
-	ok(same_digests(99999), "5000 small frames");
+	ok(same_digests(99999), "5000 small frames have the same digest");
 	for (unsigned n = 0; n < 5000; n += 499)
 		bad += !same_digests(n);
-	ok(bad == 0, "given up anywhere");
+	ok(bad == 0, "reading can stop at any packet");
 	size = make_file(60, PCAPIO_FRAME_MAX_BYTES);
-	ok(same_digests(999), "frames as large as a block");
+	ok(same_digests(999), "frames as large as a block have the same "
+	    "digest");
 	for (off_t cut = 1; cut < 1000000; cut = cut * 3 + 1)
 		bad += truncate(path, size - cut) == -1 || !same_digests(999);
-	ok(bad == 0, "cut short anywhere");
+	ok(bad == 0, "a file that was cut anywhere has the same digest");
 	unlink(path);
 	return tap_end();
 }

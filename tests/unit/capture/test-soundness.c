@@ -74,11 +74,11 @@ test_ours(void)
 	ok(verdict_is(NULL, len, UPDATE_OK, &u) && u.cluster == 3 &&
 		u.worker == 8 && u.n == N && vec_get(u.vec, 0) == 2.5f &&
 		u.reward == 1.5f,
-	    "a sound update is read");
+	    "a valid update is accepted");
 	make_frame(UPDATE_TOS | 3, false, NULL, 0);
-	check_verdict(UPDATE_OK, "whatever its ECN bits");
+	check_verdict(UPDATE_OK, "an update is accepted with any ECN bits");
 	make_frame(UPDATE_TOS, true, NULL, 0);
-	check_verdict(UPDATE_OK, "over IPv6 too");
+	check_verdict(UPDATE_OK, "an update over IPv6 is accepted");
 	make_frame(0x28, false, NULL, 0);
 	check_verdict(SOUNDNESS_REGULAR, "another codepoint");
 	make_frame(UPDATE_TOS, false, NULL, 0);
@@ -100,20 +100,23 @@ test_damaged(void)
 	check_verdict(SOUNDNESS_FRAGMENT, "a fragment");
 	make_frame(UPDATE_TOS, false, NULL, 0);
 	ok(verdict_is(NULL, len - 1, SOUNDNESS_SNAPLEN, &u),
-	    "cut by one byte: snaplen");
+	    "an update without its last byte has the verdict snaplen");
 	p[f.udp_at + 5]++;
-	check_verdict(UPDATE_BAD_LENGTH, "a UDP length past the packet");
+	check_verdict(UPDATE_BAD_LENGTH, "a UDP length beyond the packet is "
+	    "refused");
 	make_frame(UPDATE_TOS, false, NULL, 0);
 	p[len - 1] ^= 1;
-	check_verdict(SOUNDNESS_CHECKSUM, "a bit that flipped in the vector");
+	check_verdict(SOUNDNESS_CHECKSUM, "a flipped bit in the vector is "
+	    "refused");
 	make_frame(UPDATE_TOS, false, NULL, 0);
 	p[f.ip_at + 8] ^= 1;
 	check_verdict(
-	    SOUNDNESS_CHECKSUM, "a bit that flipped in the IP header");
+	    SOUNDNESS_CHECKSUM, "a flipped bit in the IP header is refused");
 	make_frame(UPDATE_TOS, false, NULL, 0);
 	memset(p + f.udp_at + 6, 0, 2);
 	p[len - 1] ^= 1;
-	check_verdict(UPDATE_OK, "the same without a checksum");
+	check_verdict(UPDATE_OK, "a flipped bit in the IP header without a UDP "
+	    "checksum is refused");
 	make_frame(UPDATE_TOS, false, NULL, 0);
 	change_byte(0, 2);
 	check_verdict(UPDATE_BAD_VERSION, "version 2");
@@ -125,17 +128,18 @@ test_damaged(void)
 	check_verdict(UPDATE_BAD_MERGED, "merged 0");
 	make_frame(UPDATE_TOS, false, NULL, 0);
 	change_byte(31, 1);
-	check_verdict(UPDATE_BAD_LENGTH, "fewer elements than the packet has");
+	check_verdict(UPDATE_BAD_LENGTH, "an element count below that of the "
+	    "packet is refused");
 	make_frame(UPDATE_TOS, false, NULL, 0);
 	change_byte(24, 0x7f);
 	change_byte(25, 0x80);
-	check_verdict(UPDATE_NONFINITE, "an infinite reward");
+	check_verdict(UPDATE_NONFINITE, "an infinite reward is refused");
 	make_frame(UPDATE_TOS, false, NULL, 0);
 	change_byte(38, 0x80);
 	change_byte(39, 0x7f);
-	check_verdict(UPDATE_NONFINITE, "an infinite element");
+	check_verdict(UPDATE_NONFINITE, "an infinite element is refused");
 	make_frame(UPDATE_TOS, false, "", 0);
-	check_verdict(UPDATE_SHORT, "an empty payload");
+	check_verdict(UPDATE_SHORT, "an empty payload is refused");
 }
 
 static void
@@ -151,24 +155,26 @@ bare_packets(void)
 	    u.cluster == 77 && u.merged == 1 && u.reward == 1 && u.n == 1 &&
 	    u.elements == 1 && u.first == 0 && vec_get(u.vec, 0) == 2 &&
 	    u.generated_ns == STAMP && u.worker == 5 && u.sequence == 0,
-	    "a bare packet has a reward and a gradient, the rest from without");
+	    "a bare packet has a reward and a gradient; the caller gives the "
+	    "other fields");
 	ok(soundness_bare(payload, 12, 77, 5, STAMP, &u) == UPDATE_NONFINITE,
-	    "its gradient is finite");
+	    "a bare packet must have finite elements");
 	ok(soundness_bare(payload, 7, 77, 5, STAMP, &u) == UPDATE_SHORT,
-	    "below 8 bytes it is short");
+	    "a bare packet below 8 bytes is too short");
 	ok(soundness_bare(payload, 9, 77, 5, STAMP, &u) == UPDATE_BAD_LENGTH,
-	    "with 9, of bad length");
+	    "a bare packet of 9 bytes has a bad length");
 	make_frame(0, false, payload, 11);
 	ok(verdict_is(&c, len, UPDATE_OK, &u) && u.cluster == 77 && u.n == 11 &&
 	    u.worker == clusters_worker(&f.flow) &&
 	    memcmp(u.vec, payload, 11) == 0,
-	    "for ages it may hold anything");
+	    "for ages, a bare packet may have any content");
 	make_frame(0, false, payload, 0);
-	ok(verdict_is(&c, len, UPDATE_SHORT, &u), "but not nothing");
+	ok(verdict_is(&c, len, UPDATE_SHORT, &u),
+	    "for ages, a bare packet may not be empty");
 	make_frame(UPDATE_TOS, true, NULL, 0);
 	ok(verdict_is(&c, len, SOUNDNESS_REGULAR, &u),
-	    "who is not in the table sends regular traffic, with our "
-	    "codepoint too");
+	    "a sender that is not in the table sends regular traffic, also "
+	    "with our codepoint");
 	clusters_free(&c);
 }
 

@@ -118,46 +118,48 @@ test_updates(void)
 	for (int i = 0; i < 44; i++)
 		add_update(360, 360, 0, 1);
 	ok(check_split(UPDATE_TOS, 0, SPLIT_SEVERAL, 1472, 44),
-	    "44 whole vectors");
+	    "44 complete vectors are split");
 	for (int i = 0; i < 3; i++)
 		add_update(9, 9, 0, 1);
 	add_update(5, 5, 0, 1);
 	ok(check_split(UPDATE_TOS, 0, SPLIT_SEVERAL, 68, 4),
-	    "the last is shorter");
+	    "the last datagram may be shorter");
 	for (uint16_t i = 0; i < 9; i++)
 		add_update(1000, 100, (uint16_t)(9 - i), 0);
 	ok(check_split(UPDATE_TOS, 0, SPLIT_SEVERAL, 432, 9),
-	    "parts of a vector of "
-	    "zeros, which together look like one of them");
+	    "parts of a vector of zeros are split, although they look like one "
+	    "update");
 	add_update(1000, 100, 0, 1);	/* the end of one, and another */
 	add_update(1000, 100, 9, 1);
 	ok(check_split(UPDATE_TOS, 0, SPLIT_SEVERAL, 432, 2),
-	    "the end of a vector, and the next one's beginning");
+	    "the end of a vector and the beginning of the next are split");
 	for (int i = 0; i < 44; i++) {
 		add_update(356, 356, 0, 1);
 		bytes += UPDATE_TAIL_BYTES;
 	}
 	ok(check_split(UPDATE_TAGGED_TOS, 0, SPLIT_SEVERAL, 1472, 44),
-	    "44 with proofs");
+	    "44 updates with tags are split");
 	for (uint16_t i = 0; i < 9; i++) {
 		add_update(1000, 100, (uint16_t)(9 - i), 1);
 		bytes += UPDATE_TAIL_BYTES;
 	}
 	ok(check_split(UPDATE_TAGGED_TOS, 0, SPLIT_SEVERAL, 448, 9),
-	    "parts of a vector with proofs");
+	    "parts of a vector with tags are split");
 	add_update(360, 360, 0, 1);
-	ok(check_split(UPDATE_TOS, 0, SPLIT_ONE, 0, 0), "one is one");
+	ok(check_split(UPDATE_TOS, 0, SPLIT_ONE, 0, 0),
+	    "a single update is not split");
 	add_update(10000, 100, 7, 0);
 	ok(check_split(UPDATE_TOS, 0, SPLIT_ONE, 0, 0),
-	    "and so is a part of one");
+	    "a single part of a vector is not split");
 	add_update(9, 9, 0, 1);
 	bytes += 70;
 	ok(check_split(UPDATE_TOS, 0, SPLIT_CANNOT, 0, 0),
-	    "more than the vector, but no header: it cannot be split");
+	    "a payload longer than the vector but without a second header "
+	    "cannot be split");
 	add_update(9, 9, 0, 1);
 	payload[0] = 2;
 	ok(check_split(UPDATE_TOS, 0, SPLIT_ONE, 0, 0),
-	    "another version is one");
+	    "a payload of another version is not split");
 }
 
 static void
@@ -169,19 +171,19 @@ test_segments(void)
 	for (uint32_t i = 0; i < 4; i++)
 		add_segment(5, 40 - 9 * i, (uint16_t)(1 + i), 361, 0);
 	ok(check_split(SEG_TOS, 0, SPLIT_SEVERAL, 1452, 4),
-	    "at a usual MTU in any order");
+	    "segments at the usual MTU are split in any order");
 	add_segment(0xffffff, 41, 3, 100, 0);
 	add_segment(0, 0, 3, 100, 0);
 	add_segment(0, 1, 3, 7, 0);
 	ok(check_split(SEG_TOS, 0, SPLIT_SEVERAL, 408, 3),
-	    "the next vector begins; "
-	    "iterations begin again");
+	    "segments are split where the next vector begins and iterations "
+	    "wrap");
 	for (uint32_t i = 0; i < 3; i++)
 		add_segment(0, i, 1, 16, 0);
 	ok(check_split(SEG_TOS, 0, SPLIT_SEVERAL, 72, 3), "small ones");
 	add_segment(0, 0, 1, 16374, 0);
 	ok(check_split(SEG_TOS, 0, SPLIT_ONE, 0, 0),
-	    "as large as can be, zeros: one");
+	    "a segment of the greatest length with zeros is not split");
 }
 
 static void
@@ -194,45 +196,48 @@ test_others(void)
 	for (uint32_t i = 0; i < 9; i++)
 		sealed_help(i, CONTROL_HAS_COOKIE | CONTROL_HAS_MAC);
 	ok(check_split(CONTROL_TOS, 0, SPLIT_SEVERAL, 64, 9),
-	    "with passes and seals");
+	    "control messages with cookies and tags are split");
 	for (uint32_t i = 0; i < 9; i++)
 		sealed_help(i, CONTROL_HAS_MAC | CONTROL_HAS_COOKIE |
 		    CONTROL_COMMANDS);
 	ok(check_split(CONTROL_TOS, 0, SPLIT_SEVERAL, 64, 9),
-	    "under another key");
+	    "control messages under another key are split");
 	sealed_help(1, CONTROL_HAS_COOKIE | CONTROL_HAS_MAC);
 	sealed_help(2, 0x10);
 	ok(check_split(CONTROL_TOS, 0, SPLIT_ONE, 0, 0),
-	    "a flag that is none: one");
+	    "a control message with an invalid flag is not split");
 	add_help(7);
-	ok(check_split(CONTROL_TOS, 0, SPLIT_ONE, 0, 0), "one is one");
+	ok(check_split(CONTROL_TOS, 0, SPLIT_ONE, 0, 0),
+	    "a single control message is not split");
 	add_help(7);
 	add_help(7 + SPLIT_XID_FAR);
-	ok(check_split(CONTROL_TOS, 0, SPLIT_ONE, 0, 0), "a body is a body");
+	ok(check_split(CONTROL_TOS, 0, SPLIT_ONE, 0, 0),
+	    "a control message with a body is not split");
 	bytes = 270;
 	ok(check_split(0, dlp_bytes, SPLIT_SEVERAL, 30, 9),
-	    "packets of 30 bytes");
+	    "DLP packets of 30 bytes are split");
 	bytes = 271;
 	ok(check_split(0, dlp_bytes, SPLIT_ONE, 0, 0),
-	    "no multiple of 30: one");
+	    "a DLP payload that is not a multiple of 30 bytes is not split");
 	bytes = 30;
-	ok(check_split(0, dlp_bytes, SPLIT_ONE, 0, 0), "one of 30");
+	ok(check_split(0, dlp_bytes, SPLIT_ONE, 0, 0),
+	    "a single DLP packet of 30 bytes is not split");
 	bytes = 60;
 	payload[0] = DLP_VECTOR;
 	payload[7] = 13;
 	ok(check_split(0, dlp_bytes, SPLIT_ONE, 0, 0),
-	    "a vector of 13 elements, which "
-	    "is as long as two packets");
+	    "a DLP vector of 13 elements, which is as long as two packets, is "
+	    "not split");
 	for (uint32_t i = 0; i < 5; i++)
 		memcpy(payload + 60 * i, payload, 60);
 	bytes = 300;
 	ok(check_split(0, dlp_bytes, SPLIT_SEVERAL, 60, 5), "five such");
 	payload[127] = 12;
 	ok(check_split(0, dlp_bytes, SPLIT_ONE, 0, 0),
-	    "not where one is shorter");
+	    "DLP packets are not split if one is shorter");
 	bytes = 60;
 	payload[0] = 0;
-	ok(check_split(0, 0, SPLIT_ONE, 0, 0), "regular traffic is left alone");
+	ok(check_split(0, 0, SPLIT_ONE, 0, 0), "regular traffic is not split");
 }
 
 /* Lengths of IP and UDP that are 0, or the first datagram's. */
@@ -251,17 +256,19 @@ test_lengths(const struct frame_flow *flow, const char *name)
 	bytes_put(frame + f.udp_at + 4, 0, 2);
 	ok(split_copy(UPDATE_TOS, 0, len, len, &s) == SPLIT_SEVERAL &&
 		s.count == 9,
-	    "%s: both lengths are 0", name);
+	    "%s: a frame with both lengths 0 is split", name);
 	frame[f.payload_at + 68] = 9;
 	frame[f.payload_at + 136] = 9;
 	frame[f.payload_at + 8 * 68] = 9;
 	ok(split_copy(UPDATE_TOS, 0, len, len, &s) == SPLIT_CANNOT,
-	    "%s: and nothing says where they end", name);
+	    "%s: a frame with both lengths 0 cannot be split if its end is "
+	    "unclear", name);
 	len = make_frame(flow, UPDATE_TOS, &f);
 	bytes_put(frame + f.udp_at + 4, 76, 2);
 	ok(split_copy(UPDATE_TOS, 0, len, len, &s) == SPLIT_SEVERAL &&
 		s.count == 9,
-	    "%s: UDP's is the first one's", name);
+	    "%s: a frame with the UDP length of the first datagram is "
+	    "split", name);
 	bytes_put(frame + f.ip_at + at, ip + 76, 2);
 	if (!flow->v6) {
 		memset(frame + f.ip_at + 10, 0, 2);
@@ -271,12 +278,13 @@ test_lengths(const struct frame_flow *flow, const char *name)
 	}
 	ok(split_copy(UPDATE_TOS, 0, len, len, &s) == SPLIT_SEVERAL &&
 		s.count == 9,
-	    "%s: IP's is, too", name);
+	    "%s: a frame with the IP length of the first datagram is "
+	    "split", name);
 	bytes = 0;
 	add_update(9, 9, 0, 1);
 	len = make_frame(flow, UPDATE_TOS, &f);
 	ok(split_copy(UPDATE_TOS, 0, len, len + 11, &s) == SPLIT_ONE,
-	    "%s: padding is none", name);
+	    "%s: padding does not count as a datagram", name);
 	bytes = 0;
 	for (int i = 0; i < 9; i++)
 		add_update(9, 9, 0, 1);
@@ -284,10 +292,10 @@ test_lengths(const struct frame_flow *flow, const char *name)
 	bytes_put(frame + f.ip_at + at, 0, 2);
 	bytes_put(frame + f.udp_at + 4, 0, 2);
 	ok(split_copy(UPDATE_TOS, 0, len, f.payload_at + 900 * 68, &s) ==
-	    SPLIT_SEVERAL && s.count == 900, "%s: a frame that was cut is "
-	    "split up to its length", name);
+	    SPLIT_SEVERAL && s.count == 900, "%s: the captured part of a frame "
+	    "that was cut is split", name);
 	ok(split_copy(UPDATE_TOS, 0, len, 4000000000, &s) == SPLIT_ONE,
-	    "%s: a frame that claims to have 4 GB is not", name);
+	    "%s: a frame that claims to have 4 GB is not split", name);
 	bytes = 0;
 }
 
@@ -304,14 +312,14 @@ test_sealed(void)
 	len = make_frame(&v4, UPDATE_TOS, &f);
 	frame_put_checksum(frame, &f);
 	ok(split_copy(UPDATE_TOS, 0, len, len, &s) == SPLIT_ONE,
-	    "what has its checksum is one datagram");
+	    "a frame with a valid checksum is one datagram");
 	memset(frame + f.udp_at + 6, 0, 2);
 	ok(split_copy(UPDATE_TOS, 0, len, len, &s) == SPLIT_SEVERAL &&
 		s.count == 9,
-	    "what has none may be more");
+	    "a frame without a valid checksum may be several datagrams");
 	frame[f.ip_at + 8]++;
 	ok(split_copy(UPDATE_TOS, 0, len, len, &s) == SPLIT_ONE,
-	    "but not under a damaged IP header");
+	    "a frame with a damaged IP header is not split");
 	bytes = 0;
 }
 
@@ -342,7 +350,8 @@ test_cuts(void)
 		}
 		good = good && at == 5 * 68 && whole == (cut - head) / 68;
 	}
-	ok(good, "whole vectors, cut at every byte behind the first header");
+	ok(good, "complete vectors are split at any cut after the first "
+	    "header");
 	bytes = 0;
 	for (uint16_t i = 0; i < 5; i++)
 		add_update(1000, 100, (uint16_t)(9 - i), 0);
@@ -350,7 +359,8 @@ test_cuts(void)
 	for (uint32_t cut = head; cut <= len; cut++)
 		unseen = unseen && split_copy(UPDATE_TOS, 0, cut, len, &s) ==
 		    (cut < head + 432 + 32 ? SPLIT_UNSEEN : SPLIT_SEVERAL);
-	ok(unseen, "parts of a vector need the second header");
+	ok(unseen, "parts of a vector are split only if the second header was "
+	    "captured");
 	bytes = 0;
 }
 
@@ -387,7 +397,8 @@ test_pieces(const struct frame_flow *flow, const char *name)
 		    memcmp(to + g.payload_at, payload + at, n) == 0 &&
 		    (flow->v6 || bytes_get(to + g.ip_at + 4, 2) == 7 + k);
 	}
-	ok(good && k == 6 && at == bytes, "%s: each in a frame of its own",
+	ok(good && k == 6 && at == bytes, "%s: each datagram gets a frame of "
+	    "its own",
 	    name);
 	bytes = 0;
 }
@@ -422,7 +433,7 @@ test_noise(void)
 		    SPLIT_ONE : SPLIT_SEVERAL) || (count > 1 &&
 		    s.count != count);
 	}
-	ok(wrong == 0, "of 2,000 frames of sparse vectors %u are split wrong",
+	ok(wrong == 0, "of 2,000 frames of sparse vectors %u are split wrongly",
 	    wrong);
 	bytes = 0;
 }

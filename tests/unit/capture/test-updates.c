@@ -73,14 +73,14 @@ sorts_out(void)
 	struct updates it = open_updates(w);
 
 	ok(next_is(&it, 1, 20) && next_is(&it, 2, 50) && ends_now(&it),
-	    "sound updates come in order, nothing else does");
+	    "valid updates come in order, and nothing else comes");
 	ok(it.regular == 2, "regular traffic is counted");
 	ok(it.ignored[SOUNDNESS_CHECKSUM] == 1 &&
 	    it.ignored[UPDATE_NONFINITE] == 1 && updates_ignored(&it) == 2,
-	    "and each of the others by its reason");
+	    "each other packet is counted under its reason");
 	ok(it.first_ns == 10 && it.last_ns == 60,
-	    "the first and the last stamp are of any packet");
-	ok(it.backwards == 0, "no stamp went back");
+	    "the first and the last timestamp are those of any packet");
+	ok(it.backwards == 0, "no timestamp went back");
 	updates_close(&it);
 }
 
@@ -94,9 +94,10 @@ test_backwards(void)
 	ok(next_is(&it, 1, 100) && next_is(&it, 2, 100) &&
 	    next_is(&it, 3, 100) && next_is(&it, 4, 100) &&
 	    next_is(&it, 5, 101) && ends_now(&it),
-	    "a stamp that goes back counts as the one before it");
+	    "a timestamp that goes back counts as the previous one");
 	ok(it.backwards == 2 && it.backwards_at == 2,
-	    "such are counted, and the first is named");
+	    "timestamps that go back are counted, and the number of the first "
+	    "is known");
 	updates_close(&it);
 }
 
@@ -109,14 +110,15 @@ test_until(void)
 
 	it.until_ns = 200;
 	ok(next_is(&it, 1, 100) && next_is(&it, 2, 200) && ends_now(&it) &&
-	    it.last_ns == 200, "what is stamped after the end is not read");
+	    it.last_ns == 200, "packets with a timestamp after the end are not "
+	    "read");
 	updates_close(&it);
 	it = open_updates(none);
 	ok(ends_now(&it) && it.in.packets == 0 && updates_ignored(&it) == 0,
-	    "a capture without a packet is at its end");
+	    "a capture without a packet has no update");
 	updates_close(&it);
 	ok(updates_open(&it, "/nonexistent/x.pcap") == -1 &&
-	    it.in.why[0] != '\0', "a file that is not there is said to be so");
+	    it.in.why[0] != '\0', "a missing file gives an error");
 }
 
 static void
@@ -133,7 +135,8 @@ cut_file(void)
 		err(1, "%s", path);
 	ok(next_is(&it, 1, 100) && updates_next(&it, &t, &u) == -1 &&
 	    it.in.packets == 1 && it.in.why[0] != '\0',
-	    "of a file that was cut, what is whole comes, then the reason");
+	    "a file that was cut gives its complete packets and then the "
+	    "reason");
 	updates_close(&it);
 }
 
@@ -144,9 +147,10 @@ far_stamps(void)
 	struct pcapio_packet p = { .stamp_ns = UINT64_MAX };
 
 	ok(updates_stamp(&it, &p) == INT64_MAX && it.first_ns == INT64_MAX,
-	    "a stamp past 2^63 counts as the last before it");
+	    "a timestamp past 2^63 counts as the last before it");
 	p.stamp_ns = INT64_MAX - 1ull;
-	ok(updates_stamp(&it, &p) == INT64_MAX - 1ull, "one before does not");
+	ok(updates_stamp(&it, &p) == INT64_MAX - 1ull,
+	    "a timestamp before 2^63 counts as it is");
 }
 
 int

@@ -107,16 +107,16 @@ test_full(void)
 	while (out.failed == 0 && n++ < 100)
 		put_frames(&out, 100, 1 << 14, 0);
 	ok(out.failed == ENOSPC && n < 10 && out.bytes == 0,
-	    "a full disk is known after some blocks");
+	    "a full disk is known after a few blocks");
 	put_frames(&out, 1000, 1 << 14, 0);
 	errno = 0;
 	ok(pcapio_close(&out) == -1 && errno == ENOSPC,
-	    "and what comes behind is not written");
+	    "later blocks are not written, and closing gives the error");
 	pcapio_create_or_exit(&out, "/dev/full");
 	force_thread(&out);
 	put_frames(&out, 1, 10, 0);
 	ok(pcapio_close(&out) == -1 && errno == ENOSPC,
-	    "nor is a block that never was full");
+	    "a block that was never full is not written either");
 }
 
 int

@@ -83,15 +83,15 @@ test_defaults(void)
 	start_session(DLP_AGGREGATOR_SWITCH, false, false, 0, 0);
 	ok(job.state == DLP_SETUP && job.session.nodes == 5 &&
 	    memcmp(job.session.param, usual, sizeof(usual)) == 0,
-	    "CONFIGURE with zeros: the defaults, five workers");
+	    "CONFIGURE with zeros selects the defaults, with five workers");
 	start_session(DLP_AGGREGATOR_SERVER, false, false, 0, 0);
 	ok(job.state == DLP_SETUP && job.session.nodes == 5 &&
 	    job.session.param[DLP_ETA_SCALE] == 1 &&
 	    job.session.param[DLP_SCALE] == 1000,
-	    "a server begins in SETUP; its eta*scale is 1");
+	    "a server begins in SETUP, and its eta*scale is 1");
 	start_session(DLP_AGGREGATOR_SWITCH, false, false, 32, 7);
 	ok(job.session.nodes == 32 && job.session.param[0] == 7,
-	    "defaults of one's own");
+	    "the caller can choose other defaults");
 }
 
 static void
@@ -106,35 +106,38 @@ test_states(void)
 		send_packet(3, (uint8_t)s, 9, 77, 5);
 		if (!is_answered(3, DLP_WAITING, 9, 0, 5) ||
 		    out.d.param[1] != -5 || out.d.param[4] != 7)
-			ok(false, "state %u is echoed in WAITING", s);
+			ok(false, "state %u in WAITING is echoed", s);
 	}
 	ok(job.n[DLP_AGGREGATOR_POLLED] == 254,
-	    "any other state is answered with the "
-	    "packet, its state and step the current ones");
+	    "any other state is answered with the packet and the current state "
+	    "and step");
 	send_packet(3, DLP_CONFIGURE, 2, 0, 0);
 	ok(is_answered(3, DLP_CONFIGURE, 2, 0, 100) && job.state == DLP_SETUP,
-	    "CONFIGURE is answered with the settings, and the state is SETUP");
+	    "CONFIGURE is answered with the settings, and then the state is "
+	    "SETUP");
 	send_packet(3, DLP_LEARNING, 1, 4, 8);
-	ok(is_answered(3, DLP_SETUP, 1, 0, 8), "a gradient in SETUP: likewise");
+	ok(is_answered(3, DLP_SETUP, 1, 0, 8), "a gradient in SETUP is "
+	    "answered with the current state");
 	send_packet(1, DLP_SETUP, 1, 0, 0);
 	send_packet(2, DLP_SETUP, 1, 0, 0);
 	send_packet(1, DLP_LEARNING, 1, 0, 1);
 	send_packet(2, DLP_LEARNING, 1, 0, 1);
 	send_packet(9, DLP_POLL, 1, 0, 3);
 	ok(is_answered(9, DLP_LEARNING, 1, 1, 3),
-	    "a poll with 10 in LEARNING: the "
-	    "state and the step");
+	    "a poll with state 10 in LEARNING is answered with state and step");
 	send_packet(9, DLP_SETUP, 1, 0, 0);
-	ok(is_answered(9, DLP_LEARNING, 1, 1, 0), "SETUP of a stranger too");
+	ok(is_answered(9, DLP_LEARNING, 1, 1, 0),
+	    "SETUP from an unknown worker in LEARNING is answered with state "
+	    "and step");
 	send_packet(9, DLP_CONFIGURE, 3, 0, 0);
 	ok(is_answered(9, DLP_LEARNING, 3, 1, 0) && job.session.nodes == 2,
-	    "CONFIGURE does not break a session that learns");
+	    "CONFIGURE does not end a session that learns");
 	send_packet(9, DLP_RESET, 1, 8, 6);
 	ok(is_answered(9, DLP_WAITING, 1, 0, 6) && job.now.n == 0,
-	    "RESET does: step 0, state WAITING");
+	    "RESET ends a session that learns: step 0, state WAITING");
 	send_packet(1, DLP_LEARNING, 1, 0, 1);
 	ok(is_answered(1, DLP_WAITING, 1, 0, 1),
-	    "and what was finished is gone");
+	    "after RESET, the aggregate of the last step is gone");
 }
 
 static void
@@ -145,19 +148,20 @@ test_configure(void)
 	dlp_aggregator_init(&job, &cf);
 	send_packet(1, DLP_CONFIGURE, 33, 0, 0);
 	ok(is_answered(1, DLP_ERROR, 33, 0, 0) && job.state == DLP_WAITING,
-	    "33 workers are refused with ERROR");
+	    "CONFIGURE for 33 workers is refused with ERROR");
 	send_packet(1, DLP_CONFIGURE, 2, 0, 1);
 	ok(is_answered(1, DLP_ERROR, 2, 0, 1) &&
 		job.n[DLP_AGGREGATOR_REFUSED] == 2,
-	    "so is a negative setting");
+	    "CONFIGURE with a negative setting is refused");
 	send_packet(1, DLP_CONFIGURE, 3, 0, 0);
 	send_packet(1, DLP_SETUP, 1, 0, 0);
 	send_packet(1, DLP_CONFIGURE, 3, 0, 0);
 	ok(job.now.n == 1 && is_answered(1, DLP_CONFIGURE, 3, 1, 100),
-	    "the same again changes nothing; step says how many have come");
+	    "CONFIGURE with the same settings changes nothing; step is the "
+	    "number of workers so far");
 	send_packet(1, DLP_CONFIGURE, 4, 0, 0);
 	ok(job.now.n == 0 && job.session.nodes == 4,
-	    "other settings begin anew");
+	    "CONFIGURE with other settings starts again");
 }
 
 static void
@@ -168,22 +172,24 @@ test_setup(void)
 	ok(is_answered(7, DLP_SETUP, 3, 0, 100) && out.d.param[1] == 1000 &&
 	    out.d.param[2] == 200 && out.d.param[3] == 1 &&
 	    out.d.param[4] == 1 && out.d.param[5] == 1000,
-	    "SETUP: node count, index 0, the six settings");
+	    "SETUP is answered with node count, index 0 and the six settings");
 	send_packet(4, DLP_SETUP, 1, 0, 0);
-	ok(is_answered(4, DLP_SETUP, 3, 1, 100), "the next one has index 1");
+	ok(is_answered(4, DLP_SETUP, 3, 1, 100), "the next worker has index 1");
 	send_packet(7, DLP_SETUP, 1, 0, 0);
 	ok(is_answered(7, DLP_SETUP, 3, 0, 100) && job.now.n == 2 &&
 	    job.n[DLP_AGGREGATOR_SETUP_AGAIN] == 1,
-	    "a repeat gets its own again");
+	    "a repeated SETUP gets the same answer");
 	send_packet(5, DLP_SETUP, 1, 0, 0);
 	ok(is_answered(5, DLP_SETUP, 3, 2, 100) && job.state == DLP_LEARNING &&
-	    job.step == 0, "after the Nth: LEARNING at step 0");
+	    job.step == 0, "after the last SETUP the state is LEARNING at step "
+	    "0");
 	send_packet(5, DLP_SETUP, 1, 0, 0);
-	ok(is_answered(5, DLP_SETUP, 3, 2, 100), "whose answer was lost, too");
+	ok(is_answered(5, DLP_SETUP, 3, 2, 100),
+	    "the last worker can repeat its SETUP");
 	send_packet(5, DLP_LEARNING, 1, 0, 1);
 	send_packet(5, DLP_SETUP, 1, 0, 0);
 	ok(is_answered(5, DLP_LEARNING, 1, 0, 0),
-	    "but not once it has learned");
+	    "a worker that has sent a gradient cannot repeat its SETUP");
 }
 
 /* Worker w polls as innet's do; the last parameter of the answer. */
@@ -208,19 +214,19 @@ test_polls(void)
 	start_session(DLP_AGGREGATOR_SWITCH, false, false, 3, 0);
 	send_packet(1, DLP_SETUP, 1, 0, 0);
 	ok(poll_missing(1) == 6 && out.d.state == DLP_SETUP,
-	    "a poll of innet's hears which places are not taken");
+	    "the answer to a poll of innet says which places are free");
 	ok(poll_missing(2) == 0 && out.d.state == DLP_WAITING,
-	    "one from who has no place, WAITING");
+	    "a worker without a place gets WAITING");
 	send_packet(2, DLP_SETUP, 1, 0, 0);
 	send_packet(3, DLP_SETUP, 1, 0, 0);
 	send_packet(2, DLP_LEARNING, 1, 0, 5);
 	ok(poll_missing(2) == 5 && out.d.state == DLP_LEARNING,
-	    "and whose gradients have not come");
+	    "the answer to a poll of innet says whose gradients are missing");
 	ok(poll_missing(4) == 0 && out.d.state == DLP_WAITING,
-	    "a stranger again not");
+	    "an unknown worker does not get that answer");
 	send_packet(4, DLP_RESET, 1, 0, 0);
 	ok(poll_missing(2) == 0 && out.d.state == DLP_WAITING,
-	    "nor after RESET");
+	    "no worker gets that answer after RESET");
 }
 
 static void
@@ -228,56 +234,61 @@ test_steps(void)
 {
 	start_learning(DLP_AGGREGATOR_SWITCH, false, false, 3, 2);
 	send_packet(1, DLP_LEARNING, 1, 0, 10);
-	ok(out.n == 0, "a gradient waits for the others");
+	ok(out.n == 0, "a gradient gets no answer while others are missing");
 	send_packet(1, DLP_LEARNING, 1, 0, 99);
 	ok(out.n == 0 && job.n[DLP_AGGREGATOR_REPEATED] == 1,
-	    "a repeat within a step is ignored and counted");
+	    "a repeated gradient is ignored and counted");
 	send_packet(1, DLP_LEARNING, 1, 1, 10);
 	ok(is_answered(1, DLP_WRONG_STEP, 1, 0, 10),
-	    "another step is answered WRONG_STEP with the current step");
+	    "a gradient for another step is answered WRONG_STEP with the "
+	    "current step");
 	send_packet(8, DLP_LEARNING, 1, 0, 10);
 	ok(out.n == 0 && job.n[DLP_AGGREGATOR_FOREIGN] == 1,
-	    "who was not set up is not counted");
+	    "a gradient of a worker without a place is not added");
 	send_packet(2, DLP_LEARNING, 1, 0, -3);
 	send_packet(0, DLP_LEARNING, 1, 0, 4);
 	ok(out.n == 3 && out.d.state == DLP_LEARNING && out.d.step == 0 &&
 	    out.d.node_count == 3 && out.d.param[0] == 11 &&
 	    out.d.param[1] == -11 && out.d.param[2] == 22 &&
-	    out.d.param[4] == 21, "the Nth: the sum, to all N, with the step "
-	    "finished and node count N");
+	    out.d.param[4] == 21, "after the last gradient, all workers get "
+	    "the sum, the step and node count N");
 	ok(addr_port(&out.to[0]->at) == 5001 && addr_port(&out.to[1]->at) ==
-	    5002 && addr_port(&out.to[2]->at) == 5000, "in order of arrival");
+	    5002 && addr_port(&out.to[2]->at) == 5000,
+	    "the sum goes out in the order in which the gradients arrived");
 	send_packet(2, DLP_LEARNING, 1, 0, -3);
 	ok(is_answered(2, DLP_LEARNING, 3, 0, 11) &&
 	    job.n[DLP_AGGREGATOR_FINISHED] == 1,
-	    "a packet for the step just finished gets its aggregate again");
+	    "a gradient for the previous step gets the aggregate of that step "
+	    "again");
 	send_packet(8, DLP_LEARNING, 1, 0, -3);
-	ok(out.n == 0, "but not a stranger's");
+	ok(out.n == 0, "a worker without a place does not get the aggregate");
 	send_packet(2, DLP_LEARNING, 1, 1, 1);
 	send_packet(2, DLP_LEARNING, 1, 0, -3);
 	ok(is_answered(2, DLP_LEARNING, 3, 0, 11),
-	    "also when it has sent the next");
+	    "a worker gets the aggregate again also after it has sent the next "
+	    "gradient");
 	send_packet(1, DLP_LEARNING, 1, 1, 1);
 	send_packet(0, DLP_LEARNING, 1, 1, 1);
 	ok(out.n == 3 && out.d.step == 1 && out.d.param[0] == 3 &&
 	    job.state == DLP_WAITING && job.step == 0,
-	    "after the last step: WAITING");
+	    "after the last step the state is WAITING");
 	send_packet(0, DLP_LEARNING, 1, 1, 1);
 	ok(is_answered(0, DLP_LEARNING, 3, 1, 3),
-	    "whose result can be asked for");
+	    "the aggregate of the last step can be requested");
 	send_packet(0, DLP_LEARNING, 1, 0, 1);
-	ok(is_answered(0, DLP_WAITING, 1, 0, 1), "and no other");
+	ok(is_answered(0, DLP_WAITING, 1, 0, 1),
+	    "another aggregate cannot be requested");
 	send_packet(0, DLP_CONFIGURE, 3, 0, 0);
 	send_packet(1, DLP_SETUP, 3, 0, 0);
 	send_packet(0, DLP_LEARNING, 1, 1, 1);
 	ok(is_answered(0, DLP_LEARNING, 3, 1, 3),
-	    "until the next session learns");
+	    "the last aggregate is available until the next session learns");
 	send_packet(0, DLP_SETUP, 3, 0, 0);
 	send_packet(2, DLP_SETUP, 3, 0, 0);
 	send_packet(0, DLP_LEARNING, 1, 1, 1);
 	ok(is_answered(0, DLP_WRONG_STEP, 1, 0, 1) &&
 	    job.n[DLP_AGGREGATOR_SESSIONS] == 1 &&
-	    job.n[DLP_AGGREGATOR_STEPS] == 2, "a session more can begin");
+	    job.n[DLP_AGGREGATOR_STEPS] == 2, "another session can start");
 }
 
 /* Three workers, and 50 ms for the last of them. */
@@ -299,39 +310,41 @@ test_stragglers(void)
 {
 	straggle(false, false, 3);
 	ok(dlp_aggregator_deadline_ns(&job) == DLP_AGGREGATOR_NEVER,
-	    "a step that has not begun may last");
+	    "a step without a gradient has no deadline");
 	send_packet(2, DLP_LEARNING, 1, 0, 10);
 	now += 20;
 	send_packet(0, DLP_LEARNING, 1, 0, 15);
 	ok(dlp_aggregator_deadline_ns(&job) == 1050 &&
 	    dlp_aggregator_run_timer(&job, 1049, &out) == 0,
-	    "its time counts from the first gradient");
+	    "the time of a step counts from its first gradient");
 	ok(dlp_aggregator_run_timer(&job, 1050, &out) == 2 && out.d.step == 0 &&
 	    out.d.node_count == 2 && out.d.param[0] == 38 &&
 	    out.d.param[1] == -38 && job.n[DLP_AGGREGATOR_PARTIAL] == 1 &&
 	    job.left_out == 2 && job.now.member[1].missed == 1,
-	    "then those who came have three times their mean");
+	    "at the deadline, the workers that sent get three times the mean");
 	send_packet(1, DLP_LEARNING, 1, 0, 99);
 	ok(is_answered(1, DLP_LEARNING, 2, 0, 38) && job.counted == 0,
-	    "who is late has it too, and adds nothing");
+	    "a late worker gets the same result, and its gradient is not "
+	    "added");
 	for (uint32_t t = 1; t < 40; t++) {
 		send_packet(0, DLP_LEARNING, 1, t, (int32_t)t);
 		dlp_aggregator_run_timer(&job, now += 50, &out);
 	}
 	send_packet(1, DLP_LEARNING, 1, 1, 99);
 	ok(is_answered(1, DLP_LEARNING, 1, 1, 3),
-	    "and so who is many steps behind");
+	    "a worker many steps behind gets the result too");
 	ok(job.now.member[1].missed == 40 && job.now.member[2].missed == 39,
-	    "they are counted by name");
+	    "missed steps are counted for each worker");
 	straggle(false, true, 3);
 	send_packet(1, DLP_LEARNING, 1, 0, 10);
 	dlp_aggregator_run_timer(&job, now += 50, &out);
-	ok(out.n == 0, "late: nothing is sent");
+	ok(out.n == 0, "a late first gradient gets no answer at once");
 	send_packet(1, DLP_LEARNING, 1, 1, 10);
-	ok(is_answered(1, DLP_LEARNING, 3, 1, 30), "but with the next step");
+	ok(is_answered(1, DLP_LEARNING, 3, 1, 30),
+	    "a late worker gets the result with the next step");
 	send_packet(2, DLP_LEARNING, 1, 0, 10);
 	ok(is_answered(2, DLP_LEARNING, 3, 0, 0),
-	    "late: who is behind gets zeros");
+	    "a worker that is behind gets zeros");
 }
 
 static void
@@ -343,14 +356,16 @@ test_straggling_medians(void)
 	ok(dlp_aggregator_run_timer(&job, 1050, &out) == 0 &&
 		job.n[DLP_AGGREGATOR_TOO_FEW] == 1 &&
 		dlp_aggregator_deadline_ns(&job) == 1100,
-	    "no median of two of five");
+	    "two of five gradients have no median");
 	send_packet(2, DLP_LEARNING, 1, 0, 3);
 	ok(dlp_aggregator_run_timer(&job, 1100, &out) == 3 &&
-	    out.d.param[0] == 6 && out.d.node_count == 3, "but of three");
+	    out.d.param[0] == 6 && out.d.node_count == 3,
+	    "three of five gradients have a median");
 	straggle(true, false, 2);
 	send_packet(0, DLP_LEARNING, 1, 0, 1);
 	send_packet(1, DLP_LEARNING, 1, 0, 8);
-	ok(out.n == 2 && out.d.param[0] == 9, "of two where there are two");
+	ok(out.n == 2 && out.d.param[0] == 9, "in a session of two workers, "
+	    "two gradients have a median");
 }
 
 static void
@@ -362,34 +377,40 @@ test_late(enum dlp_aggregator_as as)
 	start_learning(as, false, true, 2, 3);
 	send_packet(1, DLP_LEARNING, 1, 0, 10);
 	ok(is_answered(1, DLP_LEARNING, server ? 1 : 2, 0, 0),
-	    "%s, late: the first of step 0 gets zeros at once", who);
+	    "%s, late: the first gradient of step 0 gets zeros at once", who);
 	send_packet(1, DLP_LEARNING, 1, 0, 10);
 	ok(is_answered(1, DLP_LEARNING, server ? 1 : 2, 0, 0) &&
-	    job.n[DLP_AGGREGATOR_REPEATED] == 1, "%s, late: again if repeated",
+	    job.n[DLP_AGGREGATOR_REPEATED] == 1,
+	    "%s, late: a repeated gradient gets zeros again",
 	    who);
 	send_packet(1, DLP_LEARNING, 1, 1, 10);
 	ok(is_answered(1, DLP_WRONG_STEP, server ? 0 : 1, 0, server ? 0 : 10),
-	    "%s, late: too early for the next", who);
+	    "%s, late: a gradient for the next step is too early", who);
 	send_packet(0, DLP_LEARNING, 1, 0, 5);
-	ok(is_answered(0, DLP_LEARNING, 2, 0, 0), "%s, late: so the last", who);
+	ok(is_answered(0, DLP_LEARNING, 2, 0, 0),
+	    "%s, late: the last gradient of step 0 gets zeros too", who);
 	send_packet(0, DLP_LEARNING, 1, 1, 1);
 	ok(is_answered(0, DLP_LEARNING, server ? 1 : 2, 1, 15),
-	    "%s, late: at step 1 the aggregate of step 0", who);
+	    "%s, late: a gradient of step 1 gets the aggregate of step 0", who);
 	send_packet(1, DLP_LEARNING, 1, 0, 10);
 	ok(is_answered(1, DLP_LEARNING, server ? 1 : 2, 0, 0),
-	    "%s, late: the step before has its own answer again", who);
+	    "%s, late: a gradient of the previous step gets its own answer "
+	    "again", who);
 	send_packet(1, DLP_LEARNING, 1, 1, 2);
-	ok(is_answered(1, DLP_LEARNING, 2, 1, 15), "%s, late: both the same",
+	ok(is_answered(1, DLP_LEARNING, 2, 1, 15),
+	    "%s, late: both workers get the same aggregate",
 	    who);
 	send_packet(0, DLP_LEARNING, 1, 1, 1);
 	ok(is_answered(0, DLP_LEARNING, server ? 1 : 2, 1, 15),
-	    "%s, late: with the place it had", who);
+	    "%s, late: a repeated gradient gets the same node count", who);
 	send_packet(0, DLP_LEARNING, 1, 2, 1);
 	send_packet(1, DLP_LEARNING, 1, 2, 1);
 	ok(is_answered(1, DLP_LEARNING, 2, 2, 3) && job.state == DLP_WAITING,
-	    "%s, late: the last answer is of the last step but one", who);
+	    "%s, late: the last answer is the aggregate of the last step but "
+	    "one", who);
 	send_packet(1, DLP_LEARNING, 1, 2, 1);
-	ok(is_answered(1, DLP_LEARNING, 2, 2, 3), "%s, late: again", who);
+	ok(is_answered(1, DLP_LEARNING, 2, 2, 3),
+	    "%s, late: a repeated gradient gets the last answer again", who);
 }
 
 static void
@@ -398,33 +419,38 @@ test_server(void)
 	start_session(DLP_AGGREGATOR_SERVER, false, false, 2, 1);
 	send_packet(0, DLP_POLL, 1, 7, 0);
 	ok(is_answered(0, DLP_SETUP, 0, 0, 0),
-	    "server: a poll in SETUP, none yet");
+	    "server: a poll in SETUP says that no worker has joined");
 	send_packet(0, DLP_SETUP, 1, 0, 0);
 	send_packet(0, DLP_POLL, 1, 7, 0);
-	ok(is_answered(0, DLP_SETUP, 1, 0, 0), "server: one so far");
+	ok(is_answered(0, DLP_SETUP, 1, 0, 0), "server: a poll in SETUP says "
+	    "that one worker has joined");
 	send_packet(1, DLP_SETUP, 1, 0, 0);
 	send_packet(1, DLP_POLL, 1, 7, 0);
-	ok(is_answered(1, DLP_LEARNING, 0, 0, 0), "server: LEARNING, none yet");
+	ok(is_answered(1, DLP_LEARNING, 0, 0, 0),
+	    "server: a poll in LEARNING says that no gradient has arrived");
 	send_packet(0, DLP_LEARNING, 1, 0, 3);
 	send_packet(1, DLP_POLL, 1, 7, 0);
-	ok(is_answered(1, DLP_LEARNING, 1, 0, 0), "server: one in this step");
+	ok(is_answered(1, DLP_LEARNING, 1, 0, 0),
+	    "server: a poll in LEARNING says that one gradient has arrived");
 	send_packet(1, DLP_LEARNING, 1, 1, 3);
 	ok(is_answered(1, DLP_WRONG_STEP, 0, 0, 0) && out.d.param[1] == 0 &&
 	    out.d.param[4] == 0 && out.d.param[5] == 0,
-	    "server: WRONG_STEP and 29 zero bytes");
+	    "server: WRONG_STEP has 29 zero bytes");
 	send_packet(1, DLP_LEARNING, 1, 0, 4);
-	ok(out.n == 2 && out.d.param[0] == 7, "server: the sum to both");
+	ok(out.n == 2 && out.d.param[0] == 7, "server: both workers get the "
+	    "sum");
 	send_packet(1, DLP_SETUP, 1, 0, 0);
 	ok(out.n == 0 && job.n[DLP_AGGREGATOR_NOT_OPEN] == 1,
-	    "server: SETUP after the last step is not answered");
+	    "server: SETUP after the last step gets no answer");
 	send_packet(1, DLP_POLL, 1, 0, 0);
-	ok(is_answered(1, DLP_WAITING, 0, 0, 0), "server: a poll is");
+	ok(is_answered(1, DLP_WAITING, 0, 0, 0),
+	    "server: a poll after the last step gets an answer");
 	send_packet(1, DLP_RESET, 1, 0, 0);
 	ok(is_answered(1, DLP_SETUP, 0, 0, 0),
-	    "server: RESET begins anew in SETUP");
+	    "server: RESET starts again in SETUP");
 	send_packet(1, DLP_CONFIGURE, 9, 0, 0);
 	ok(is_answered(1, DLP_CONFIGURE, 9, 0, 1) && job.session.nodes == 9,
-	    "server: and CONFIGURE is taken as well");
+	    "server: CONFIGURE in SETUP is accepted");
 }
 
 static int
@@ -463,7 +489,8 @@ test_median(void)
 		for (int k = 0; k < 50; k++)
 			good = good && median_is_sorting(n, &rng, k % 2 == 0 ?
 			    3 : 1000000);
-		ok(good, "twice the median of %u values is sorting's", n);
+		ok(good, "twice the median of %u values equals that of a "
+		    "sort", n);
 	}
 }
 
@@ -475,12 +502,13 @@ test_saturation(void)
 	send_packet(1, DLP_LEARNING, 1, 0, 1073741823);
 	ok(out.d.param[0] == INT32_MAX - 1 && out.d.param[2] == INT32_MAX &&
 	    job.n[DLP_AGGREGATOR_SATURATED] == 1,
-	    "a sum past the end is the end, "
-	    "and is counted; one that is not is exact");
+	    "a sum out of range is clamped and counted, and a sum at the limit "
+	    "is exact");
 	start_learning(DLP_AGGREGATOR_SWITCH, true, false, 1, 2);
 	send_packet(0, DLP_LEARNING, 1, 0, -1073741823);
 	ok(out.d.param[0] == INT32_MIN + 2 && out.d.param[2] == INT32_MIN &&
-	    job.n[DLP_AGGREGATOR_SATURATED] == 1, "twice a median likewise");
+	    job.n[DLP_AGGREGATOR_SATURATED] == 1,
+	    "twice a median out of range is clamped");
 }
 
 static void
@@ -495,7 +523,7 @@ test_lengths(void)
 	    dlp_aggregator_receive(&job, bytes, 0, &p, &out, 0) == 0 &&
 	    out.n == 0 &&
 	    job.n[DLP_AGGREGATOR_SHORT] == 2 && job.n[DLP_AGGREGATOR_LONG] == 1,
-	    "what is not 30 bytes is counted and not answered");
+	    "a packet that has not 30 bytes is counted and not answered");
 }
 
 /* Worker w gives n elements, v and then multiples of it. */
@@ -533,34 +561,38 @@ test_vectors(void)
 	send_vector(0, 0, 366, 10);
 	send_vector(1, 0, 366, -3);
 	ok(out.n == 2 && result_is(366, 7),
-	    "long vectors are summed to the end");
+	    "long vectors are summed completely");
 	send_vector(0, 1, 7, 1);
 	ok(is_answered(0, DLP_ERROR, 2, 1, 366) && job.counted == 0 &&
-	    job.n[DLP_AGGREGATOR_MISMATCHED] == 1, "one of another length is "
-	    "answered ERROR, with theirs, and does not count");
+	    job.n[DLP_AGGREGATOR_MISMATCHED] == 1,
+	    "a vector of another length is answered ERROR with the right "
+	    "length and is not added");
 	send_vector(0, 2, 366, 1);
 	ok(out.d.state == DLP_WRONG_STEP && dlp_elements(&out.d) == 6,
-	    "an echo has six");
+	    "an echo has six elements");
 	send_vector(1, 0, 366, 1);
-	ok(result_is(366, 7), "a finished step again, whole");
+	ok(result_is(366, 7), "the aggregate of the previous step comes again "
+	    "completely");
 	send_packet(0, DLP_RESET, 0, 0, 0);
 	start_learning(DLP_AGGREGATOR_SWITCH, true, false, 3, 1);
 	send_vector(0, 0, 100, 5);
 	send_vector(1, 0, 100, -9);
 	send_vector(2, 0, 100, 1);
 	ok(out.n == 3 && result_is(100, 2),
-	    "a session may have another length; "
-	    "twice its median");
+	    "another session may have another length, here with twice its "
+	    "median");
 	send_vector(2, 0, 100, 1);
 	send_packet(0, DLP_CONFIGURE, 1, 0, 0);
 	send_vector(1, 0, 100, 1);
-	ok(result_is(100, 2), "as long in SETUP of the next session");
+	ok(result_is(100, 2), "the last aggregate keeps its length in SETUP of "
+	    "the next session");
 	start_learning(DLP_AGGREGATOR_SERVER, false, true, 2, 2);
 	send_vector(1, 0, 50, 4);
-	ok(result_is(50, 0), "late: zeros as long as what came");
+	ok(result_is(50, 0), "late: zeros have the length of the gradient");
 	send_vector(0, 0, 50, 4);
 	send_vector(0, 1, 50, 1);
-	ok(result_is(50, 8), "and then the step before");
+	ok(result_is(50, 8), "late: then the aggregate of the previous step "
+	    "comes");
 }
 
 int

@@ -91,25 +91,31 @@ test_missing(void)
 	open_innets();
 	dlp_ask_send_gradient(&ask, g, DLP_PARAMS, now);
 	dlp_ask_next(&ask, now);
-	ok(hears_missing(0, 4) == DLP_ASK_IGNORED, "what was not asked for");
+	ok(hears_missing(0, 4) == DLP_ASK_IGNORED,
+	    "an answer that was not requested is ignored");
 	now += 10 * MS;
 	dlp_ask_next(&ask, now);
 	now += 20 * MS;
 	ok(dlp_ask_next(&ask, now) && ask.out.state == DLP_POLL &&
-	    dlp_is_poll(&ask.out), "after a gradient said twice: who is it?");
+	    dlp_is_poll(&ask.out), "after two copies of a gradient, the worker "
+	    "asks who is missing");
 	ok(hears_missing(0, 3) == DLP_ASK_NOTHING && ask.missing == 3 &&
-	    !dlp_ask_next(&ask, now), "others: it waits");
+	    !dlp_ask_next(&ask, now), "if others are missing, the worker "
+	    "waits");
 	now += 40 * MS;
-	ok(sends_packet(DLP_LEARNING, 1, 0, 42), "and says it again");
+	ok(sends_packet(DLP_LEARNING, 1, 0, 42),
+	    "after the wait, the worker sends the gradient again");
 	now += 80 * MS;
 	dlp_ask_next(&ask, now);
 	hears_missing(0, 6);
-	ok(sends_packet(DLP_LEARNING, 1, 0, 42), "we are: at once");
+	ok(sends_packet(DLP_LEARNING, 1, 0, 42),
+	    "if the worker itself is missing, it sends the gradient at once");
 	now += 320 * MS;
 	dlp_ask_next(&ask, now);
 	hears_missing(1, 1);
 	ok(sends_packet(DLP_LEARNING, 1, 0, 42) && ask.missing == 0,
-	    "another step: our answer is lost");
+	    "if the session is at another step, the worker sends the gradient "
+	    "again");
 }
 
 static void
@@ -118,31 +124,36 @@ test_lead(void)
 	start_ask(true, true);
 	ok(sends_packet(DLP_RESET, 1, 0, 0), "RESET first");
 	ok(hears_echo(DLP_WAITING, 0) == DLP_ASK_NOTHING &&
-	    sends_packet(DLP_CONFIGURE, 3, 0, 7), "then CONFIGURE, as wished");
+	    sends_packet(DLP_CONFIGURE, 3, 0, 7),
+	    "the worker sends CONFIGURE with its settings");
 	ok(receive_packet(DLP_SETUP, 1, 0, 0) == DLP_ASK_IGNORED &&
 	    ask.phase == DLP_ASK_CONFIGURE,
-	    "an answer to RESET, once more, is none to CONFIGURE");
+	    "a second answer to RESET is no answer to CONFIGURE");
 	ok(hears_echo(DLP_LEARNING, 9) == DLP_ASK_NOTHING &&
-	    !dlp_ask_next(&ask, now), "a session that learns is let be");
+	    !dlp_ask_next(&ask, now), "the worker does not disturb a session "
+	    "that learns");
 	now += 2 * MS;
-	ok(sends_packet(DLP_CONFIGURE, 3, 0, 7), "and asked again in a while");
+	ok(sends_packet(DLP_CONFIGURE, 3, 0, 7),
+	    "the worker sends CONFIGURE again later");
 	ok(receive_packet(DLP_CONFIGURE, 3, 0, 7) == DLP_ASK_NOTHING &&
 	    sends_packet(DLP_SETUP, 1, 0, 0), "then SETUP");
 	start_ask(false, true);
 	dlp_ask_next(&ask, now);
-	ok(hears_echo(DLP_ERROR, 0) == DLP_ASK_REFUSED, "ERROR is refusal");
+	ok(hears_echo(DLP_ERROR, 0) == DLP_ASK_REFUSED,
+	    "ERROR refuses the worker");
 }
 
 static void
 test_setup(void)
 {
 	start_ask(false, false);
-	ok(sends_packet(DLP_SETUP, 1, 0, 0), "SETUP, node count 1 and zeros");
+	ok(sends_packet(DLP_SETUP, 1, 0, 0), "the worker sends SETUP with node "
+	    "count 1 and zeros");
 	ok(receive_packet(DLP_WAITING, 1, 0, 0) == DLP_ASK_NOTHING &&
 	    ask.phase == DLP_ASK_SETUP && !dlp_ask_next(&ask, now),
-	    "no session yet: a pause");
+	    "without a session, the worker pauses");
 	now += MS;
-	ok(sends_packet(DLP_SETUP, 1, 0, 0), "of 1 ms at first");
+	ok(sends_packet(DLP_SETUP, 1, 0, 0), "the first pause is 1 ms");
 	receive_packet(DLP_WAITING, 1, 0, 0);
 	now += MS;
 	ok(!dlp_ask_next(&ask, now), "then longer");
@@ -151,30 +162,34 @@ test_setup(void)
 	ok(receive_packet(DLP_SETUP, 5, 2, 100) == DLP_ASK_NOTHING &&
 		ask.index == 2 && ask.session.nodes == 5 &&
 		ask.session.param[0] == 100,
-	    "index and settings");
+	    "the answer to SETUP has the index and the settings");
 	ok(dlp_ask_next(&ask, now) && ask.out.state == DLP_POLL,
-	    "then a poll");
+	    "then the worker polls");
 	ok(receive_packet(DLP_SETUP, 5, 2, 100) == DLP_ASK_IGNORED,
-	    "SETUP's answer once more changes nothing");
+	    "a second answer to SETUP changes nothing");
 	ok(hears_echo(DLP_SETUP, 0) == DLP_ASK_NOTHING &&
-	    ask.phase == DLP_ASK_POLL, "others are missing: no SETUP again");
-	ok(hears_echo(DLP_SETUP, 0) == DLP_ASK_IGNORED, "one pause at a time");
+	    ask.phase == DLP_ASK_POLL, "if others are missing, the worker does "
+	    "not send SETUP again");
+	ok(hears_echo(DLP_SETUP, 0) == DLP_ASK_IGNORED,
+	    "a second answer does not start a second pause");
 	now += 100 * MS;
 	ok(dlp_ask_next(&ask, now) && ask.out.state == DLP_POLL,
-	    "but a poll, after a pause");
+	    "after the pause, the worker polls again");
 	ok(hears_echo(DLP_LEARNING, 3) == DLP_ASK_NOTHING &&
-	    ask.phase == DLP_ASK_POLL, "a session under way is another's");
+	    ask.phase == DLP_ASK_POLL, "a session at another step belongs to "
+	    "other workers");
 	now += 100 * MS;
 	dlp_ask_next(&ask, now);
 	ok(hears_echo(DLP_WAITING, 0) == DLP_ASK_NOTHING &&
-	    ask.phase == DLP_ASK_SETUP, "WAITING: the place is lost");
+	    ask.phase == DLP_ASK_SETUP, "WAITING means that the place is lost");
 	now += 100 * MS;
 	dlp_ask_next(&ask, now);
 	receive_packet(DLP_SETUP, 5, 2, 100);
 	dlp_ask_next(&ask, now);
 	ok(hears_echo(DLP_LEARNING, 0) == DLP_ASK_OPEN &&
 	    ask.phase == DLP_ASK_READY &&
-	    dlp_ask_deadline_ns(&ask) == DLP_ASK_NEVER, "LEARNING at 0: ready");
+	    dlp_ask_deadline_ns(&ask) == DLP_ASK_NEVER,
+	    "LEARNING at step 0 means that the worker may start");
 	ok(hears_echo(DLP_LEARNING, 0) == DLP_ASK_IGNORED, "and silent");
 }
 
@@ -187,25 +202,25 @@ test_published_server(void)
 	dlp_ask_next(&ask, now);
 	ok(dlp_ask_receive(&ask, &(struct dlp){ .state = DLP_ERROR,
 	    .node_count = 1 }, now) == DLP_ASK_LOST,
-	    "ERROR to SETUP: a place whose index was lost");
+	    "ERROR to SETUP means that the answer with the index was lost");
 	receive_packet(DLP_SETUP, 2, 0, 100);
 	dlp_ask_next(&ask, now);
 	ok(dlp_ask_receive(&ask, &(struct dlp){ .state = DLP_SETUP,
 	    .node_count = 1 }, now) == DLP_ASK_NOTHING &&
 	    ask.phase == DLP_ASK_POLL && ask.peer == DLP_ASK_OLD_SERVER,
-	    "a poll may be answered with zeros");
+	    "an answer to a poll may have zeros");
 	now += MS;
 	dlp_ask_next(&ask, now);
 	ok(dlp_ask_receive(&ask, &(struct dlp){ .state = DLP_LEARNING }, now) ==
-	    DLP_ASK_OPEN, "until the session is open");
+	    DLP_ASK_OPEN, "LEARNING opens the session");
 	dlp_ask_send_gradient(&ask, g, DLP_PARAMS, now);
 	dlp_ask_next(&ask, now);
 	ok(dlp_ask_receive(&ask, &(struct dlp){ .state = DLP_LEARNING }, now) ==
-	    DLP_ASK_IGNORED, "such an answer, come late, is no aggregate");
+	    DLP_ASK_IGNORED, "a late answer with zeros is no aggregate");
 	ok(dlp_ask_receive(&ask, &(struct dlp){ .state = DLP_ERROR,
 	    .node_count = 1 }, now) == DLP_ASK_IGNORED &&
 	    dlp_ask_deadline_ns(&ask) != DLP_ASK_NEVER,
-	    "ERROR to a gradient said again: it is counted");
+	    "ERROR to a repeated gradient means that the first copy counts");
 }
 
 static void
@@ -214,14 +229,16 @@ test_published_switch(void)
 	static const int32_t g[DLP_PARAMS] = { 42 };
 
 	open_session();
-	ok(ask.peer == DLP_ASK_OLD_SWITCH, "a poll comes back as it was");
+	ok(ask.peer == DLP_ASK_OLD_SWITCH, "a poll that comes back unchanged "
+	    "shows a published switch");
 	dlp_ask_send_gradient(&ask, g, DLP_PARAMS, now);
 	ok(sends_packet(DLP_LEARNING, 1, 0, 42) && dlp_ask_is_waiting(&ask) &&
 	    dlp_ask_deadline_ns(&ask) == DLP_ASK_NEVER,
-	    "a gradient is sent once, and its answer waited for");
+	    "the worker sends a gradient once and waits for the answer");
 	receive_packet(DLP_WRONG_STEP, 1, 0, 42);
 	now += MS;
-	ok(sends_packet(DLP_LEARNING, 1, 0, 42), "again after WRONG_STEP");
+	ok(sends_packet(DLP_LEARNING, 1, 0, 42),
+	    "after WRONG_STEP the worker sends the gradient again");
 }
 
 static void
@@ -230,15 +247,17 @@ test_steps(void)
 	static const int32_t g[DLP_PARAMS] = { 42 };
 
 	open_innets();
-	ok(ask.peer == DLP_ASK_INNET, "innet's say who is missing");
+	ok(ask.peer == DLP_ASK_INNET, "the answer with missing workers shows "
+	    "an aggregator of innet");
 	dlp_ask_send_gradient(&ask, g, DLP_PARAMS, now);
-	ok(sends_packet(DLP_LEARNING, 1, 0, 42), "a gradient at step 0");
+	ok(sends_packet(DLP_LEARNING, 1, 0, 42),
+	    "the worker sends a gradient at step 0");
 	ok(dlp_ask_deadline_ns(&ask) == now + 10 * MS,
-	    "time-out: 10 ms at least");
+	    "a timeout is at least 10 ms");
 	now += 10 * MS;
 	ok(sends_packet(DLP_LEARNING, 1, 0, 42) && ask.repeated == 1 &&
 		dlp_ask_deadline_ns(&ask) == now + 20 * MS,
-	    "again, and it doubles");
+	    "after a timeout the worker sends again and doubles the timeout");
 	struct dlp poll = { .state = DLP_LEARNING, .node_count = 1 };
 
 	dlp_poll_put(poll.param);
@@ -247,26 +266,30 @@ test_steps(void)
 	ok(receive_packet(DLP_LEARNING, 5, 1, 9) == DLP_ASK_IGNORED &&
 	    receive_packet(DLP_SETUP, 5, 1, 9) == DLP_ASK_IGNORED &&
 	    receive_packet(77, 5, 1, 9) == DLP_ASK_IGNORED,
-	    "nor is another step or state");
-	ok(ask.heard && ask.heard_state == 77, "but it was heard");
+	    "an answer of another step or state is no aggregate");
+	ok(ask.heard && ask.heard_state == 77, "an answer of another state "
+	    "counts as heard");
 	ok(receive_packet(DLP_LEARNING, 5, 0, 9) == DLP_ASK_RESULT &&
 		ask.step == 1 && ask.phase == DLP_ASK_READY,
-	    "the aggregate: the next step");
+	    "the aggregate starts the next step");
 	ok(receive_packet(DLP_LEARNING, 5, 0, 9) == DLP_ASK_IGNORED,
 	    "given once");
 	dlp_ask_send_gradient(&ask, g, DLP_PARAMS, now);
 	dlp_ask_next(&ask, now);
 	ok(receive_packet(DLP_WRONG_STEP, 0, 0, 0) == DLP_ASK_NOTHING &&
 	    ask.wrong_step == 1 && !dlp_ask_next(&ask, now),
-	    "WRONG_STEP: others are behind");
+	    "after WRONG_STEP the worker waits for others");
 	receive_packet(DLP_WRONG_STEP, 0, 0, 0);
 	now += MS;
-	ok(sends_packet(DLP_LEARNING, 1, 1, 42), "the same after 1 ms");
+	ok(sends_packet(DLP_LEARNING, 1, 1, 42),
+	    "the worker sends the same gradient again after 1 ms");
 	ok(receive_packet(DLP_LEARNING, 5, 1, 9) == DLP_ASK_RESULT &&
 	    ask.phase == DLP_ASK_OVER &&
-	    dlp_ask_deadline_ns(&ask) == DLP_ASK_NEVER, "the last step: over");
+	    dlp_ask_deadline_ns(&ask) == DLP_ASK_NEVER,
+	    "the aggregate of the last step ends the session");
 	dlp_ask_start(&ask, now);
-	ok(sends_packet(DLP_SETUP, 1, 0, 0) && ask.step == 0, "a session more");
+	ok(sends_packet(DLP_SETUP, 1, 0, 0) && ask.step == 0,
+	    "the worker can start another session");
 }
 
 static void
@@ -283,10 +306,10 @@ test_timeout(void)
 		span = dlp_ask_deadline_ns(&ask) - now;
 		now += span;
 	}
-	ok(span == 1000 * MS, "it doubles up to 1 s");
+	ok(span == 1000 * MS, "the timeout doubles up to 1 s");
 	receive_packet(DLP_LEARNING, 5, 0, 9);
 	ok(rtt_timeout_ns(&ask.rtt, &dlp_ask_rtt) == 1000 * MS,
-	    "a repeated packet measures nothing");
+	    "a repeated packet gives no round trip time");
 	for (int i = 1; i < 100; i++) {
 		dlp_ask_send_gradient(&ask, g, DLP_PARAMS, now);
 		dlp_ask_next(&ask, now);
@@ -296,7 +319,7 @@ test_timeout(void)
 	ok(ask.rtt.srtt_ns >= 39 * MS && ask.rtt.srtt_ns <= 40 * MS &&
 		rtt_timeout_ns(&ask.rtt, &dlp_ask_rtt) >= 39 * MS &&
 		rtt_timeout_ns(&ask.rtt, &dlp_ask_rtt) < 42 * MS,
-	    "steady round trips of 40 ms: a time-out near them");
+	    "steady round trips of 40 ms give a timeout near 40 ms");
 }
 
 int

@@ -81,45 +81,46 @@ test_session(void)
 	make_worker(false, false);
 	ok(!dlp_worker_is_waiting(&w) && !dlp_worker_next(&w, now) &&
 	    dlp_worker_deadline_ns(&w) == DLP_ASK_NEVER,
-	    "before the length is known nothing is asked");
+	    "a worker sends nothing before it knows the length");
 	dlp_worker_start(&w, 2, now);
 	gradient(0.129f, -1);
 	ok(dlp_worker_is_busy(&w) && open_session() &&
 		sends_packet(DLP_LEARNING) && w.ask.out.param[0] == 12 &&
 		w.ask.out.param[1] == -100 && w.ask.out.param[2] == 0,
-	    "a gradient waits for the session, and "
-	    "leaves as integers");
+	    "a gradient waits for the session, and is sent as integers");
 	ok(dlp_worker_is_busy(&w) && dlp_worker_is_waiting(&w),
-	    "the next has to wait for the aggregate");
+	    "the next gradient waits for the aggregate");
 	ok(receive_packet(DLP_LEARNING, 0, 50, -125) == DLP_ASK_RESULT &&
 		w.step == 0 && is_near(0, 0.5f) && is_near(1, -1.25f) &&
 		!dlp_worker_is_busy(&w) && !dlp_worker_is_waiting(&w),
-	    "which is given as a sum");
+	    "the aggregate is returned as a sum");
 	gradient(3e9f, -3e9f);
 	ok(sends_packet(DLP_LEARNING) && w.ask.out.step == 1 &&
 	    w.ask.out.param[0] == DLP_VALUE_MAX &&
-	    w.n[DLP_WORKER_SATURATED] == 2, "what is too large is cut to size");
+	    w.n[DLP_WORKER_SATURATED] == 2, "a value that is too large is "
+	    "clamped");
 	ok(receive_packet(DLP_LEARNING, 1, 0, 0) == DLP_ASK_RESULT &&
 	    w.n[DLP_WORKER_SESSIONS] == 1 && w.n[DLP_WORKER_RESULTS] == 2 &&
 	    !dlp_worker_is_waiting(&w), "the last step ends the session");
 	gradient(1, 1);
 	ok(open_session() && sends_packet(DLP_LEARNING) && w.ask.out.step == 0,
-	    "another gradient begins another");
+	    "another gradient starts another session");
 	make_worker(false, true);
 	dlp_worker_start(&w, 2, now);
 	gradient(1.1e7f, 1);
 	open_session();
 	sends_packet(DLP_LEARNING);
 	ok(w.ask.out.param[0] == DLP_VALUE_MAX / 2 &&
-	    w.n[DLP_WORKER_SATURATED] == 1, "to half of it for a median");
+	    w.n[DLP_WORKER_SATURATED] == 1, "for a median, a value is clamped "
+	    "to half of the limit");
 	receive_packet(DLP_LEARNING, 0, 50, -125);
 	ok(is_near(0, 1) && is_near(1, -2.5f),
-	    "half of what a median's aggregator sends counts for each of four");
+	    "half of a median's aggregate counts for each of four workers");
 	gradient(1, 1);
 	sends_packet(DLP_LEARNING);
 	receive_packet(DLP_LEARNING, 1, INT32_MAX, 200);
 	ok(isnan(vec_get(w.sum, 0)) && is_near(1, 4) &&
-	    w.n[DLP_WORKER_OVERFLOWN] == 1, "what does not fit is no number");
+	    w.n[DLP_WORKER_OVERFLOWN] == 1, "a saturated result is NaN");
 }
 
 /* It has ended, and says why. */
@@ -151,7 +152,8 @@ test_ends(void)
 
 	make_worker(false, false);
 	dlp_worker_start(&w, 2, now);
-	ok(dlp_worker_why(&w, why)[0] == '\0', "while it goes on, no words");
+	ok(dlp_worker_why(&w, why)[0] == '\0', "a worker that has not ended "
+	    "has no reason");
 	test_wait();
 	ended_with("no session to take part in after 3.0 s; no packet was "
 	    "received");
@@ -188,7 +190,7 @@ test_ends(void)
 	gradient(1, 1);
 	ok(sends_packet(DLP_LEARNING) &&
 		dlp_worker_deadline_ns(&w) == now + 3 * SECOND,
-	    "what is sent once is given up in time");
+	    "a packet that was sent once has a limited time");
 	make_worker(false, false);
 	dlp_worker_start(&w, 2, now);
 	sends_packet(DLP_SETUP);
@@ -223,7 +225,7 @@ test_ends(void)
 	open_session();
 	now += 100 * SECOND;
 	ok(!dlp_worker_next(&w, now) && w.end == DLP_WORKER_GOING,
-	    "it may wait for a gradient for ever");
+	    "a worker may wait for its own gradient without a limit");
 	gradient(1, 1);
 	since = now;
 	while (w.end == DLP_WORKER_GOING && now < since + 60 * SECOND) {
@@ -246,11 +248,11 @@ test_long(void)
 	gradient(1, 1);
 	ok(open_session() && sends_packet(DLP_LEARNING) &&
 		w.ask.out.more == 2 && w.ask.out.param[7] == 50,
-	    "all of them leave");
+	    "all elements of a long vector are sent");
 	ok(receive_packet(DLP_LEARNING, 0, 1, 1) == DLP_ASK_IGNORED &&
 		dlp_worker_receive(&w, &d, now) == DLP_ASK_RESULT &&
 		is_near(7, 1.5f),
-	    "and come back, not less");
+	    "all elements of a long result are needed");
 	gradient(1, 1);
 	sends_packet(DLP_LEARNING);
 	ok(receive_packet(DLP_ERROR, 1, 7, 0) == DLP_ASK_REFUSED,
