@@ -63,7 +63,7 @@ test_round(const struct env_kind *kind, size_t least)
 		got = rows_get(&rows, i, kind->obs);
 		good = good && is_same(kind, &e, &got);
 	}
-	ok(good, "%s in %zu bytes: what comes out is what went in",
+	ok(good, "%s in %zu bytes: a decoded experience equals the encoded one",
 	    kind->name, bytes);
 	rows_close(&rows);
 	free(p);
@@ -90,7 +90,8 @@ test_layout(void)
 	codec_put(&choices, &e, p, sizeof(p));
 	for (size_t i = 0; i < 10; i++)
 		good = good && vec_get(p, i) == want[i];
-	ok(good, "seen, seen after, done, reward, to go; then zeros");
+	ok(good, "the layout is: observation, next observation, action, "
+	    "reward, discount, zeros");
 }
 
 /*
@@ -111,14 +112,15 @@ test_whole(void)
 	codec_put(&kind, &e, p, sizeof(p));
 	ok(codec_bytes(&kind, 0) == 18 && memcmp(p, want, 6) == 0 &&
 	    vec_get(p + 6, 0) == 2 && vec_get(p + 6, 1) == 8 &&
-	    vec_get(p + 6, 2) == 0.5f, "what is seen in bytes, then floats");
+	    vec_get(p + 6, 2) == 0.5f, "observations are bytes, and the other "
+	    "parts are floats");
 	memset(p, 255, 6);	/* as floats they would be none */
 	ok(codec_get(&kind, p, 18, 18, &rows, 0) == NULL &&
 	    rows.obs[0] == 255 && rows.next[2] == 255 && rows.reward[0] == 8,
-	    "each byte is a number");
+	    "any byte is a valid observation");
 	vec_set(p + 6, 1, NAN);
 	ok(codec_get(&kind, p, 18, 18, &rows, 0) != NULL,
-	    "a reward that is none is refused");
+	    "a reward that is not a number is refused");
 	rows_close(&rows);
 }
 
@@ -136,8 +138,9 @@ is_refused(const char *why, size_t at, float x, size_t len)
 	vec_set(p, at, x);
 	p = realloc(p, len == 0 ? 1 : len);	/* so that ASan sees beyond */
 	got = codec_get(&choices, p, len, bytes, &rows, 0);
-	ok(got != NULL && strcmp(got, why) == 0, "refused: %s (%g at %zu, "
-	    "%zu bytes)", why, x, at, len);
+	ok(got != NULL && strcmp(got, why) == 0,
+	    "invalid bytes are refused: %s (%g at %zu, %zu "
+	    "bytes)", why, x, at, len);
 	rows_close(&rows);
 	free(p);
 }
@@ -197,7 +200,8 @@ test_film(size_t n)
 				    0;
 		}
 	}
-	ok(good, "steps of %zu: each frame once, and each where it belongs",
+	ok(good, "steps of %zu: each frame is stored once, and each experience "
+	    "refers to its frames",
 	    n);
 	codec_film_close(&f);
 }

@@ -60,9 +60,9 @@ test_bounds(size_t b)
 		timed = timed && r.truncated ==
 		    (k->limit > 0 && e.steps == k->limit);
 	}
-	ok(in, "%s: observations are within bounds", k->name);
-	ok(paid, "%s: rewards are within bounds", k->name);
-	ok(timed, "%s: the time limit is kept", k->name);
+	ok(in, "%s: observations stay within their bounds", k->name);
+	ok(paid, "%s: rewards stay within their bounds", k->name);
+	ok(timed, "%s: episodes end at the time limit", k->name);
 	env_close(&e);
 }
 
@@ -96,7 +96,7 @@ test_seeds(const struct env_kind *k)
 		    memcmp(obs[0], obs[2], k->obs * sizeof(float)) != 0;
 	}
 	ok(same, "%s: the same seed gives the same steps", k->name);
-	ok(other, "%s: another seed gives others", k->name);
+	ok(other, "%s: another seed gives other steps", k->name);
 	for (int i = 0; i < 3; i++)
 		env_close(&e[i]);
 }
@@ -125,7 +125,7 @@ test_clipping(const struct env_kind *k, double cost)
 		extra += r[0].reward - r[1].reward;
 	}
 	ok(same && fabs(extra - 10 * cost * 8 * x * x) < 1e-9,
-	    "%s: beyond the bound moves as the bound", k->name);
+	    "%s: an action beyond the bound moves like the bound", k->name);
 	for (int i = 0; i < 2; i++)
 		env_close(&e[i]);
 }
@@ -188,14 +188,15 @@ test_goals(void)
 
 	n = play_to_goal(&env_mountaincar, with_motion, &sum, obs);
 	ok(n > 0 && sum == -(double)n && obs[0] >= 0.5F && obs[1] >= 0,
-	    "a car that goes on with the motion is on the hill in %u steps", n);
+	    "a car that pushes in the direction of its motion reaches the hill "
+	    "in %u steps", n);
 	n = play_to_goal(&env_mountaincar_continuous, full_power, &sum, obs);
 	ok(n > 0 && fabs(sum - (100 - 0.1 * n)) < 1e-9 && obs[0] >= 0.45F,
-	    "at full power too, for 100 less 0.1 a step");
+	    "a continuous car at full power gets 100 less 0.1 a step");
 	n = play_to_goal(&env_acrobot, pump_up, &sum, obs);
 	ok(n > 0 && sum == 1 - (double)n && (double)
 	    (-obs[0] - (obs[0] * obs[2] - obs[1] * obs[3])) > 1 - 1e-5,
-	    "links that are pumped are above the bar in %u steps", n);
+	    "links that are pumped rise above the bar in %u steps", n);
 	n = play_to_goal(&env_cartpole, push_right, &sum, obs);
 	ok(n > 5 && n < 15 && sum == n && obs[2] < -0.2094395F,
 	    "a cart that is pushed to one side loses its pole");
@@ -257,8 +258,9 @@ test_costs(void)
 		odd += a + b != c;
 		env_close(&e);
 	}
-	ok(wrong == 0, "pendulum: the cost is the formula's to the last bit");
-	ok(odd > 0, "which x * x for pow(x, 2) would not be, %u times", odd);
+	ok(wrong == 0, "pendulum: the cost equals the formula to the last bit");
+	ok(odd > 0, "pendulum: x * x instead of pow(x, 2) would differ %u "
+	    "times", odd);
 }
 
 /* The objects on the board of Breakout. */
@@ -337,9 +339,10 @@ test_breakout(void)
 		out += r.terminated;
 		was = is;
 	}
-	ok(wrong == 0, "breakout: every step is by the rules");
+	ok(wrong == 0, "breakout: every step obeys the rules");
 	ok(built > 0 && most > 30 && out > 0,
-	    "breakout: %u walls built again, %u bricks at best, %u balls out",
+	    "breakout: %u walls were rebuilt, %u bricks were hit at most, %u "
+	    "balls were lost",
 	    built, most, out);
 	env_close(&e);
 }

@@ -92,8 +92,8 @@ check_kind(FILE *f, const struct env_kind *k, unsigned want)
 	}
 	if (rows > 0)
 		env_close(&e);
-	ok(rows == want, "%u rows of %s", want, k->gym);
-	if (!ok(wrong == 0, "every one to the last bit"))
+	ok(rows == want, "the trace has %u rows of %s", want, k->gym);
+	if (!ok(wrong == 0, "every row is right to the last bit"))
 		note("%u rows differ, line %u first", wrong, first);
 }
 
@@ -122,7 +122,7 @@ main(int argc, char *argv[])
 	for (size_t i = 0; i < sizeof(recorded) / sizeof(*recorded); i++) {
 		const struct env_kind *k = envkind(recorded[i].gym);
 
-		if (ok(k != NULL, "%s is here", recorded[i].gym))
+		if (ok(k != NULL, "the environment %s exists", recorded[i].gym))
 			check_kind(f, k, recorded[i].rows);
 	}
 	fclose(f);

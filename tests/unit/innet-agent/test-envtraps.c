@@ -59,10 +59,10 @@ main(void)
 
 	round_pair(s, tenth, third);
 	ok(s[0] == x && s[1] == v,
-	    "a pair is rounded to floats (-fno-tree-slp-vectorize)");
+	    "a pair of doubles is rounded to floats (-fno-tree-slp-vectorize)");
 	ok(square(odd) == real(odd, 2),
-	    "pow(x, 2) is the library's (-fno-builtin-pow)");
+	    "pow(x, 2) calls the library (-fno-builtin-pow)");
 	ok(multiply_add(tenth, third, -third / 10) == sum,
-	    "a product is rounded before a sum (-ffp-contract=off)");
+	    "a product is rounded before it is added (-ffp-contract=off)");
 	return tap_end();
 }

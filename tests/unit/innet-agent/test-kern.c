@@ -102,7 +102,8 @@ test_gemm(const struct kern *fast)
 				    &shapes);
 		}
 	}
-	ok(wrong == 0, "%s: %u products the same to the last bit", fast->name,
+	ok(wrong == 0, "%s: %u products are the same to the last "
+	    "bit", fast->name,
 	    shapes);
 }
 
@@ -149,7 +150,8 @@ test_odd_products(const struct kern *fast)
 			    i == 0 ? c : d, 37);
 		same = same && same_numbers(c, d, 37 * 37);
 	}
-	ok(same, "%s: products of subnormals, zeros, infinities, NaN",
+	ok(same, "%s: products of subnormals, zeros, infinities and NaN are "
+	    "the same",
 	    fast->name);
 }
 
@@ -193,9 +195,11 @@ test_elements(const struct kern *fast)
 		fast->relu_back(y[3], y[1], n);
 		relus = relus && memcmp(x[3], y[3], sizeof(x[3])) == 0;
 	}
-	ok(relus, "%s: ReLU of 0 to 100 numbers, and back", fast->name);
-	ok(tanhs, "%s: tanh of 0 to 100 numbers, and back", fast->name);
-	ok(adams, "%s: Adam on 0 to 100 weights", fast->name);
+	ok(relus, "%s: ReLU and its gradient are the same for 0 to 100 "
+	    "numbers", fast->name);
+	ok(tanhs, "%s: tanh and its gradient are the same for 0 to 100 "
+	    "numbers", fast->name);
+	ok(adams, "%s: Adam is the same for 0 to 100 weights", fast->name);
 }
 
 /*
@@ -224,14 +228,14 @@ test_plain(void)
 	kern_plain.gemm(2, 2, 3, (struct kern_mat){ a, 3, 1 },
 	    (struct kern_mat){ b, 2, 1 }, NULL, 0, c, 2);
 	ok(c[0] == 31 && c[1] == 19 && c[2] == 85 && c[3] == 55,
-	    "2 x 3 times 3 x 2 by hand");
+	    "a product of 2 x 3 and 3 x 2 matrices is right");
 	for (float x = -10; x <= 10; x += 0.001f) {
 		float y = x;
 
 		kern_plain.tanh(&y, 1);
 		worst = fmaxf(worst, fabsf(y - tanhf(x)));
 	}
-	ok(worst < 1e-4f, "tanh within 1e-4 of libm's (%g)", (double)worst);
+	ok(worst < 1e-4f, "tanh is within 1e-4 of libm (%g)", (double)worst);
 }
 
 int
@@ -253,6 +257,7 @@ main(void)
 		test_elements(sets[i]);
 	}
 	ok(strcmp(kern_best()->name, best->name) == 0,
-	    "the best set here: %s", best->name);
+	    "the fastest kernels of this processor are selected: "
+	    "%s", best->name);
 	return tap_end();
 }

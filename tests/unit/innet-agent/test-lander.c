@@ -157,19 +157,21 @@ test_pilot(const struct env_kind *kind)
 	print_flights(kind->name, &good);
 	print_flights("by chance", &bad);
 	ok(is_near(good.mean, fine ? 284 : 240, fine ? 8 : 25),
-	    "%s: the pilot's mean is about %d", kind->name, fine ? 284 : 240);
+	    "%s: the mean reward of the pilot is about "
+	    "%d", kind->name, fine ? 284 : 240);
 	ok(is_near(good.good, fine ? 1 : 0.9, fine ? 0.02 : 0.06),
 	    "%s: %s of its flights are worth 200", kind->name,
 	    fine ? "nearly all" : "nine in ten");
 	ok(bad.mean > -240 && bad.mean < -150 && bad.good < 0.01,
-	    "%s: chance is worth about -200", kind->name);
+	    "%s: random actions get about -200", kind->name);
 	ok(good.ends[1] >= (unsigned)(0.95 * good.good * EPISODES) &&
 	    bad.ends[0] > 0.99 * EPISODES,
-	    "%s: who lands sleeps, chance does not", kind->name);
+	    "%s: a pilot that lands falls asleep, random actions "
+	    "crash", kind->name);
 	ok(good.odd == 0 && bad.odd == 0,
-	    "%s: every end is as it looks", kind->name);
+	    "%s: every end agrees with its last observation", kind->name);
 	ok(again.digest == same.digest && again.digest != other.digest,
-	    "%s: a seed is a run", kind->name);
+	    "%s: the same seed gives the same run", kind->name);
 	return good;
 }
 
@@ -180,10 +182,11 @@ test_masses(const struct planar *w)
 	ok(is_near(1 / w->body[0].inv_mass, 4.8167, 1e-4) &&
 	    is_near(1 / w->body[0].inv_inertia, 0.78388, 1e-5) &&
 	    is_near(w->body[0].origin.x, 0, 1e-12) &&
-	    is_near(w->body[0].origin.y, -0.10131, 1e-5), "the hull's mass");
+	    is_near(w->body[0].origin.y, -0.10131, 1e-5),
+	    "the mass of the hull is right");
 	ok(is_near(1 / w->body[1].inv_mass, 0.07111, 1e-5) &&
 	    is_near(1 / w->body[2].inv_inertia, 0.0017909, 1e-7),
-	    "the legs' masses");
+	    "the masses of the legs are right");
 }
 
 /*
@@ -233,11 +236,11 @@ test_fall(struct planar *w)
 		held &= is_near(v.x, vx, 1e-9) &&
 		    is_near(v.y, vy - gravity * dt * i, 1e-9);
 	}
-	ok(held, "the force acts for one step, gravity for all");
+	ok(held, "a force acts for one step, and gravity for all steps");
 	ok(is_near(at.x, from.x + vx * dt * steps, 1e-6) &&
 	    is_near(at.y, from.y + vy * dt * steps -
 	    gravity * dt * dt * steps * (steps + 1) / 2, 1e-6),
-	    "the centre of all falls in a parabola");
+	    "the centre of mass falls in a parabola");
 }
 
 /*
@@ -281,12 +284,13 @@ test_rest(struct planar *w)
 	} while (++steps < most && !p.asleep && !p.crashed);
 	note("asleep after %u steps, the last %u still", steps, still);
 	ok(p.asleep && p.leg[0] && p.leg[1] && !p.crashed &&
-	    p.vx == 0 && p.vy == 0 && p.spin == 0, "it comes to rest");
-	ok(still >= LANDER_FPS / 2, "and sleeps when still for half a second");
+	    p.vx == 0 && p.vy == 0 && p.spin == 0, "the lander comes to rest");
+	ok(still >= LANDER_FPS / 2, "the lander sleeps after half a second "
+	    "without motion");
 	/* two degrees of play at the stops, 5 to 20 mm of air below */
 	ok(is_near(p.y, ground[0] + standing_height(w) + 0.015, 0.035) &&
 	    is_near(p.x, LANDER_W / 2, 0.01) && is_near(p.angle, 0, 0.01),
-	    "upright, as high as its legs are long");
+	    "the lander stands upright on its legs");
 }
 
 /* The hull stops at a peak that is far from its corners. */
@@ -299,11 +303,13 @@ test_peak(struct planar *w)
 	ground[LANDER_POSTS / 2] = bottom - 0.03;
 	lander_planar.start(w, ground, 0, 0);
 	lander_planar.step(w);
-	ok(!lander_planar.pose(w).crashed, "a peak 30 mm below");
+	ok(!lander_planar.pose(w).crashed, "a peak 30 mm below the hull does "
+	    "not touch it");
 	ground[LANDER_POSTS / 2] = bottom - 0.01;
 	lander_planar.start(w, ground, 0, 0);
 	lander_planar.step(w);
-	ok(lander_planar.pose(w).crashed, "touches when 10 mm below");
+	ok(lander_planar.pose(w).crashed, "a peak 10 mm below the hull touches "
+	    "it");
 }
 
 /* The lander slides on a slope that is steeper than friction can hold. */
@@ -343,7 +349,7 @@ compare_flights(const struct env_kind *kind, const struct flights *a,
 	    4 * sqrt((a->sd * a->sd + b->sd * b->sd) / n)) &&
 	    is_near(a->good, b->good,
 	    4 * sqrt(2 * share * (1 - share) / n) + 1 / n),
-	    "%s is as good to fly", kind->name);
+	    "the same pilot flies %s equally well", kind->name);
 }
 
 /* Test all landers, and compare those of other engines with our own. */

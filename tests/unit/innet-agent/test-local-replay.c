@@ -45,24 +45,25 @@ test_by_hand(void)
 	const float seen = 0;
 
 	push_step(&s, 0, 1);
-	ok(!nstep_pull(&s, on, &seen, &e), "one reward is not yet a sum");
+	ok(!nstep_pull(&s, on, &seen, &e), "one reward gives no sum of three");
 	push_step(&s, 1, 2);
-	ok(!nstep_pull(&s, on, &seen, &e), "nor are two");
+	ok(!nstep_pull(&s, on, &seen, &e), "two rewards give no sum of three");
 	push_step(&s, 2, 4);
-	ok(is_pulled(&s, on, 3, 0, 3, 0.125f), "1 + 2/2 + 4/4, and 1/8 to go");
-	ok(!nstep_pull(&s, on, &seen, &e), "which were all");
+	ok(is_pulled(&s, on, 3, 0, 3, 0.125f), "three rewards give 1 + 2/2 + "
+	    "4/4, with discount 1/8");
+	ok(!nstep_pull(&s, on, &seen, &e), "three rewards give only one sum");
 	push_step(&s, 3, 8);
 	ok(is_pulled(&s, cut, 4, 1, 6, 0.125f) &&
 		is_pulled(&s, cut, 4, 2, 8, 0.25f) &&
 		is_pulled(&s, cut, 4, 3, 8, 0.5f) &&
 		!nstep_pull(&s, cut, &seen, &e),
-	    "a time limit cuts sums short; what comes after still counts");
+	    "a time limit shortens sums, but the state after it still counts");
 	push_step(&s, 5, 1);
 	push_step(&s, 6, 1);
 	ok(is_pulled(&s, dead, 7, 5, 1.5f, 0) &&
 		is_pulled(&s, dead, 7, 6, 1, 0) &&
 		!nstep_pull(&s, dead, &seen, &e),
-	    "nothing comes after an end, and nothing before a beginning");
+	    "a sum does not cross the end of an episode");
 	nstep_close(&s);
 }
 
@@ -114,7 +115,8 @@ test_brute_force(void)
 
 	for (size_t n = 1; n <= N_MAX; n++)
 		good = good && as_brute_force(n, 0.9, n);
-	ok(good, "sums of 1 to %d rewards are those of brute force, one a step",
+	ok(good, "sums of 1 to %d rewards equal the definition, one for each "
+	    "step",
 	    N_MAX);
 }
 
@@ -166,12 +168,14 @@ test_ring(void)
 	for (int i = 0; i < ADDED; i++)
 		add_experience(&r, i, -1);
 	local_replay_draw(&r, &rng, DRAWS, 0.5, &b);
-	ok(count_drawn(&b, drawn), "what belongs together is drawn together");
+	ok(count_drawn(&b, drawn), "the parts of a drawn experience belong "
+	    "together");
 	for (int i = 0; i < ADDED; i++)
 		fair = fair && (i < ADDED - SIZE ? drawn[i] == 0 :
 		    abs(drawn[i] - DRAWS / SIZE) < 400);
-	ok(fair, "the last %d, and each as often as another", SIZE);
-	ok(b.weight[0] == 1 && b.weight[DRAWS - 1] == 1, "of equal weight");
+	ok(fair, "the last %d experiences are drawn equally often", SIZE);
+	ok(b.weight[0] == 1 && b.weight[DRAWS - 1] == 1,
+	    "uniform draws have equal weights");
 	local_replay_close(&r);
 	batch_close(&b);
 }
@@ -203,12 +207,13 @@ test_priorities(void)
 		add_experience(&r, i, (float)(i - 7 > 0 ? i - 7 : 9));
 	local_replay_draw(&r, &rng, DRAWS, 1, &b);
 	ok(count_drawn(&b, drawn) && has_shares(drawn, (int[]){1, 2, 3, 4, 5}),
-	    "drawn by priority, whole");
+	    "experiences are drawn in proportion to their priorities");
 	for (int i = 0; i < DRAWS; i++)
 		if (b.rows.obs[2 * i] == 11 && fabsf(b.weight[i] - 0.25f) >
 		    1e-3f)
 			drawn[11] = -1;
-	ok(drawn[11] > 0, "one drawn 4 times as often weighs a quarter");
+	ok(drawn[11] > 0, "an experience drawn 4 times as often has a quarter "
+	    "of the weight");
 	b.id[0] = 12;
 	b.id[1] = 7;		/* is replaced by 12, and must not harm it */
 	b.id[2] = 8;
@@ -219,14 +224,15 @@ test_priorities(void)
 	local_replay_draw(&r, &rng, DRAWS, 1, &b);
 	count_drawn(&b, drawn);
 	ok(has_shares(drawn, (int[]){ 5, 2, 3, 4, 1 }),
-	    "by what is said of it later; nothing is said of what is gone");
+	    "new priorities change the draws, and priorities of replaced "
+	    "experiences do nothing");
 	local_replay_close(&r);
 	r = local_replay_open(SIZE, 2, DRAWS, 1);
 	add_experience(&r, 0, -1);
 	add_experience(&r, 1, 4);
 	add_experience(&r, 2, -1);
 	ok(r.per.priority[0] == 1 && r.per.priority[2] == 4,
-	    "of no known priority: the highest yet");
+	    "a new experience has the highest priority so far");
 	local_replay_close(&r);
 	batch_close(&b);
 }

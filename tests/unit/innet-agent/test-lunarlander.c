@@ -33,7 +33,7 @@ open_world(void)
 static void
 close_world(void *world)
 {
-	ok(world == &notes, "the world is given back");
+	ok(world == &notes, "the world is freed");
 }
 
 static void
@@ -140,13 +140,14 @@ test_reset(struct env *e, uint64_t seed)
 	for (int i = 0; i < 11; i++)
 		same &= notes.ground[i] ==
 		    0.33 * (h[(i + 11) % 12] + h[i] + h[i + 1]);
-	ok(same, "the ground is of the first twelve numbers");
-	ok(notes.fx == fx && notes.fy == fy, "the force of the next two");
+	ok(same, "the first twelve random numbers make the ground");
+	ok(notes.fx == fx && notes.fy == fy, "the next two random numbers make "
+	    "the force");
 	rng_u64(&rng);
 	rng_u64(&rng);
 	ok(notes.starts == 1 && notes.steps == 1 && notes.hits == 0 &&
 	    memcmp(&rng, &e->rng, sizeof(rng)) == 0,
-	    "a first step, engines off, takes two more");
+	    "a first step with engines off draws two more random numbers");
 	for (int i = 0; i < OBS; i++)
 		same &= obs[i] == 0;
 	ok(same, "the origin of observations is on the pad");
@@ -181,27 +182,27 @@ test_reward(struct env *e)
 	p.x = 16;
 	p.y += 0.8 * 400 / 60;
 	ok(is_near(reward_between(e, zero, p, 0, 0, 0, &ended), -100) && !ended,
-	    "100 a unit of distance");
+	    "a unit of distance costs 100");
 	p = zero;
 	p.vx = 3;
 	p.vy = 6;
 	ok(is_near(reward_between(e, p, zero, 0, 0, 0, &ended), 100),
-	    "100 one of speed");
+	    "a unit of speed costs 100");
 	p = zero;
 	p.angle = -0.5;
 	ok(is_near(reward_between(e, zero, p, 0, 0, 0, &ended), -50),
-	    "100 a radian");
+	    "a radian costs 100");
 	p = zero;
 	p.spin = 9;
 	ok(is_near(reward_between(e, zero, p, 0, 0, 0, &ended), 0),
-	    "nothing for spin");
+	    "spin costs nothing");
 	p = zero;
 	p.leg[0] = true;
 	ok(is_near(reward_between(e, zero, p, 0, 0, 0, &ended), 10) && !ended,
-	    "10 a leg");
+	    "a leg on the ground gives 10");
 	p.leg[1] = true;
 	ok(is_near(reward_between(e, p, zero, 0, 0, 0, &ended), -20),
-	    "lost with it");
+	    "a leg that leaves the ground costs 10");
 	ok(is_near(reward_between(e, zero, zero, 1, 0, 0, &ended), -0.03) &&
 	    is_near(reward_between(e, zero, zero, 2, 0, 0, &ended), -0.3) &&
 	    is_near(reward_between(e, zero, zero, 3, 0, 0, &ended), -0.03),
@@ -219,20 +220,20 @@ test_ends(struct env *e)
 	    "a crash");
 	p.asleep = true;
 	ok(reward_between(e, zero, p, 2, 0, 0, &ended) == 100 && ended,
-	    "asleep counts for more than a crash");
+	    "a lander that sleeps gets 100 although it has crashed");
 	p.crashed = false;
 	ok(reward_between(e, zero, p, 0, 0, 0, &ended) == 100 && ended,
 	    "asleep");
 	p = zero;
 	p.x = 20;
 	ok(reward_between(e, zero, p, 0, 0, 0, &ended) == -100 && ended,
-	    "off to the right");
+	    "a lander that leaves on the right gets -100");
 	p.x = nextafter(20, 0);
 	ok(is_near(reward_between(e, zero, p, 0, 0, 0, &ended), -100) && !ended,
 	    "just not");
 	p.x = 0;
 	ok(reward_between(e, zero, p, 0, 0, 0, &ended) == -100 && ended,
-	    "off to the left");
+	    "a lander that leaves on the left gets -100");
 	ok(e->kind->limit == 1000 && e->kind->solved == 200, "limit, solved");
 }
 

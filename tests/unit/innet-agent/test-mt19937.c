@@ -34,11 +34,12 @@ main(void)
 	mt_seed_words(&m, key, 4);
 	for (int i = 0; i < 5; i++)
 		same = same && mt_u32(&m) == authors[i];
-	ok(same, "the authors' key gives the authors' first five");
+	ok(same, "the authors' key gives their first five numbers");
 	mt_seed(&m, 5489);
 	for (int i = 0; i < 10000; i++)
 		last = mt_u32(&m);
-	ok(last == 4123659995, "the 10,000th of 5489 is what C++ demands");
+	ok(last == 4123659995, "the 10,000th number of seed 5489 is that of "
+	    "the C++ standard");
 	for (size_t s = 0; s < sizeof(numpy) / sizeof(*numpy); s++) {
 		uint32_t bits = 0;
 
@@ -49,7 +50,7 @@ main(void)
 		for (int i = 0; i < 16; i++)
 			bits = bits << 1 | (mt_u32(&m) & 1);
 		ok(same && bits == numpy[s].bits,
-		    "seed %llu gives numpy's doubles and bits",
+		    "seed %llu gives the doubles and bits of numpy",
 		    (unsigned long long)numpy[s].seed);
 	}
 	return tap_end();

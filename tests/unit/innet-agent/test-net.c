@@ -75,11 +75,12 @@ test_gradient(enum net_activation bend, const char *name)
 	for (size_t i = 0; i < net.params; i++)
 		longest = fmaxf(longest, fabsf(grad[i]));
 	by_w = worst_of(&net, w, w, net.params, grad);
-	ok(longest > 1 && by_w < 5e-3 * longest, "%s: all slopes by weights as "
-	    "finite differences have them (worst %.1e of %.1f)", name, by_w,
+	ok(longest > 1 && by_w < 5e-3 * longest,
+	    "%s: slopes by weights agree with finite differences (worst %.1e "
+	    "of %.1f)", name, by_w,
 	    (double)longest);
 	ok(worst_of(&net, w, x, BATCH * IN, by_x) < 5e-3,
-	    "%s: and all by inputs", name);
+	    "%s: slopes by inputs agree with finite differences", name);
 	free(w);
 	free(grad);
 	net_close(&net);
@@ -95,15 +96,17 @@ test_optimizer(void)
 
 	optimizer_step(&o, w, g);
 	ok(fabsf(w[0] - 1.1f) < 1e-5f && fabsf(w[1] - 0.9f) < 1e-5f,
-	    "Adam's first step is the rate, whatever the gradient");
+	    "the first step of Adam is the learning rate, whatever the "
+	    "gradient");
 	optimizer_step(&o, w, g);
 	ok(fabsf(w[0] - 1.2f) < 1e-5f && fabsf(w[1] - 0.8f) < 1e-5f,
-	    "and so is the second along the same gradient");
+	    "the second step along the same gradient is also the learning "
+	    "rate");
 	optimizer_close(&o);
 	o = optimizer_open(OPTIMIZER_SGD, &kern_plain, 0.5, 2);
 	w[0] = 1;
 	optimizer_step(&o, w, g);
-	ok(w[0] == 2.5f, "gradient ascent adds rate times gradient");
+	ok(w[0] == 2.5f, "gradient ascent adds the rate times the gradient");
 	optimizer_close(&o);
 }
 
@@ -112,7 +115,8 @@ main(void)
 {
 	struct ac ac = ac_open(&kern_plain, &env_cartpole, 64, 1);
 
-	ok(ac.params == 9155, "CartPole's actor and critic are 9155 weights");
+	ok(ac.params == 9155, "the actor and critic of CartPole have 9155 "
+	    "weights");
 	ac_close(&ac);
 	test_gradient(NET_TANH, "tanh");
 	test_gradient(NET_RELU, "relu");

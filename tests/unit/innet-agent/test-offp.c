@@ -198,8 +198,9 @@ test_slopes(const struct algo *algo, const struct env_kind *kind,
 		j.w[i] = keep;
 		longest = fmax(longest, fabsf(j.l.grad[i]));
 	}
-	ok(longest > 0.01 && worst < 1e-3 * longest, "%s: all %zu slopes "
-	    "(worst miss %.1e of %.2g)", name, j.l.params, worst, longest);
+	ok(longest > 0.01 && worst < 1e-3 * longest,
+	    "%s: all %zu slopes are right (worst miss %.1e of "
+	    "%.2g)", name, j.l.params, worst, longest);
 	learner_close(&j.l);
 	optimizer_close(&o);
 	free(j.w);
@@ -237,12 +238,13 @@ test_priorities(const struct algo *algo, const struct env_kind *kind,
 		    (!last || o->replay.per.priority[id] == p);
 		weighed = weighed || o->batch->weight[i] < 1;
 	}
-	ok(same, "%s: what an actor and the learner say, and the memory knows",
+	ok(same, "%s: the actor, the learner and the memory agree on "
+	    "priorities",
 	    name);
 	algo->learn(&l);
 	for (size_t i = 0; i < BATCH; i++)
 		weighed = weighed || o->batch->weight[i] < 1;
-	ok(weighed, "%s: weights make up for the draw", name);
+	ok(weighed, "%s: weights correct the probabilities of the draw", name);
 	learner_close(&l);
 }
 
@@ -273,9 +275,9 @@ test_target(struct hyperparameters hyper)
 	was = l->w[0];
 	l->w[0] = was + 1;
 	algo_dqn.learn(l);
-	ok(o->target[0] == was, "a copy stays until it is due");
+	ok(o->target[0] == was, "the target does not change before its time");
 	algo_dqn.learn(l);
-	ok(o->target[0] == was + 1, "and then is what the weights are");
+	ok(o->target[0] == was + 1, "then the target gets the weights");
 	learner_close(l);
 	hyper.tau = 0.25;
 	l = open_learner(hyper, &t);
@@ -285,7 +287,7 @@ test_target(struct hyperparameters hyper)
 	algo_dqn.learn(l);
 	algo_dqn.learn(l);
 	ok(fabsf(o->target[0] - was - 0.4375f) < 1e-6f,
-	    "with tau 1/4 it has gone 1/4 + 3/16 of the way after two");
+	    "with tau 1/4 the target moves by 1/4 + 3/16 in two steps");
 	learner_close(l);
 }
 
@@ -303,10 +305,10 @@ main(void)
 	test_slopes(&algo_dqn, &choices, dqn_objective, hyper, false,
 	    "dqn");
 	test_slopes(&algo_ddpg, &numbers, ddpg_objective, hyper, true,
-	    "ddpg, its actor after its critic");
+	    "ddpg with the actor updated after the critic");
 	hyper.lagged = 1;
 	test_slopes(&algo_ddpg, &numbers, ddpg_objective, hyper, false,
-	    "ddpg, its actor by the critic before");
+	    "ddpg with the actor updated by the previous critic");
 	hyper.twin = 1;
 	test_slopes(&algo_dqn, &choices, dqn_objective, hyper, false,
 	    "double dqn");
@@ -319,18 +321,18 @@ main(void)
 	hyper.beta = 0.5;
 	hyper.anneal = 10;
 	test_slopes(&algo_ddpg, &numbers, ddpg_objective, hyper,
-	    false, "ddpg by priority");
+	    false, "ddpg with prioritized replay");
 	test_slopes(&algo_dqn, &choices, dqn_objective, hyper,
-	    false, "dqn by priority");
+	    false, "dqn with prioritized replay");
 	test_priorities(&algo_ddpg, &numbers, hyper, "ddpg");
 	test_priorities(&algo_dqn, &choices, hyper, "dqn");
 	hyper.by_priority = 0;
 	test_target(hyper);
 	ok(offp_beta(&hyper, 0) == 0.5 && offp_beta(&hyper, 5) == 0.75 &&
 	    offp_beta(&hyper, 10) == 1 && offp_beta(&hyper, 99) == 1,
-	    "beta rises to 1 and stays there");
+	    "beta rises to 1 and stays at 1");
 	ok(offp_priority(-2) == 2 + OFFP_PRIORITY_LEAST && offp_priority(NAN) ==
 	    OFFP_PRIORITY_MOST + OFFP_PRIORITY_LEAST,
-	    "an error that is no number has a priority still");
+	    "an error that is not a number gives a valid priority");
 	return tap_end();
 }

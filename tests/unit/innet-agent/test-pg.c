@@ -121,10 +121,11 @@ test_advantages(void)
 			ends[1] += p.got[t].truncated && !p.got[t].terminated;
 		}
 	}
-	ok(ends[0] > 3 && ends[1] > 3, "%d ends, %d time limits", ends[0],
+	ok(ends[0] > 3 && ends[1] > 3, "there are %d ends and %d time "
+	    "limits", ends[0],
 	    ends[1]);
-	ok(worst < 1e-5, "advantages and returns are those of their "
-	    "definition, but for %g", worst);
+	ok(worst < 1e-5, "advantages and returns differ from their definition "
+	    "by at most %g", worst);
 	free(sent);
 	learner_close(&l);
 }
@@ -212,11 +213,12 @@ test_slope(const struct algo *algo, const struct env_kind *kind)
 		w[i] = l.w[i] - (float)h * sent[i];
 	down = compute_objective(&l, w, &clipped);
 	rises = (up - down) / (2 * h);
-	ok(fabs(rises / square - 1) < 0.01, "%s, %s: rises by %g along a "
-	    "gradient of square %g", algo->name, kind->name, rises, square);
+	ok(fabs(rises / square - 1) < 0.01, "%s, %s: the objective rises by %g "
+	    "along a gradient of square "
+	    "%g", algo->name, kind->name, rises, square);
 	if (algo == &algo_ppo)
-		ok(clipped > 10 && clipped < 2 * ROWS - 10, "%zu of %d "
-		    "ratios are clipped", clipped, 2 * ROWS);
+		ok(clipped > 10 && clipped < 2 * ROWS - 10,
+		    "%zu of %d ratios are clipped", clipped, 2 * ROWS);
 	free(w);
 	free(sent);
 	learner_close(&l);

@@ -219,28 +219,31 @@ main(void)
 	double items;
 
 	ok(fabs(run_rounds(1, false, &items)) < 4,
-	    "draws over three shards are proportional over the union, while "
-	    "priorities change");
-	ok(fabs(items - ITEMS) < 2, "and 1 / P says how many there are");
+	    "draws over three shards follow the priorities of all shards while "
+	    "these change");
+	ok(fabs(items - ITEMS) < 2, "the mean of 1 / P is the number of items");
 	/* the share of a shard is old by a change of one item */
-	ok(fabs(run_rounds(2, true, &items)) < 4, "so are draws by old sums");
-	ok(fabs(items - ITEMS) < 2, "and their chances are as right");
+	ok(fabs(run_rounds(2, true, &items)) < 4,
+	    "draws by old sums follow the priorities too");
+	ok(fabs(items - ITEMS) < 2, "the mean of 1 / P is right with old sums "
+	    "too");
 	ok(test_weights(0) && test_weights(0.4) && test_weights(1),
-	    "weights over the union");
+	    "weights are those of one table with all items");
 	ok(test_shares(1, 2, 3, 64, "nnn") && test_shares(0, 2, 0, 64, "0n0") &&
 		test_shares(1, 0, 1, 64, "n0n"),
-	    "all is shared out, and nothing is "
-	    "asked of what weighs nothing");
+	    "all draws are divided among the shards, and a shard without "
+	    "weight gets none");
 	ok(test_shares(0, 0, 0, 9, "n00"),
-	    "where nothing weighs the first is asked");
+	    "if no shard has weight, the first gets all draws");
 	ok(test_shares(1e-300, 1e300, 0, 9, "0n0"),
-	    "however far apart they are");
+	    "the division works for sums of very different size");
 	ok(shards_weight(3 << 20, 20) == 3 && shards_weight(3, -2) == 12,
-	    "a weight is sum / 2^shift");
+	    "the weight of a shard is sum / 2^shift");
 	ok(keyslot_of("123456789") == 0x31c3 && keyslot_of("foo") == 12182 &&
 	    keyslot_of("x{foo}y") == 12182 && keyslot_of("{}foo") ==
-	    keyslot_crc16("{}foo", 5) % KEYSLOT_SLOTS, "slots are Redis's");
+	    keyslot_crc16("{}foo", 5) % KEYSLOT_SLOTS,
+	    "slots equal those of Redis");
 	ok(test_tags(1) && test_tags(2) && test_tags(3) && test_tags(64),
-	    "each part of the slots has its tag");
+	    "each part of the slots has a tag");
 	return tap_end();
 }

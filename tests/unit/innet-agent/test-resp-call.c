@@ -49,21 +49,22 @@ test_request(void)
 	respcall_count(&c, 18446744073709551615u);
 	respcall_words(&c, (const char *[]){ "PING", "", NULL });
 	big[0] = 'y';		/* borrowed, so this is sent */
-	ok(respcall_send(&c, "ADD"), "two requests are sent");
+	ok(respcall_send(&c, "ADD"), "the client sends two requests");
 	n = (size_t)sprintf(want, "*4\r\n$3\r\nADD\r\n$4\r\n0.25\r\n$5000\r\n");
 	memcpy(want + n, big, sizeof(big));
 	n += sizeof(big);
 	n += (size_t)sprintf(want + n, "\r\n$20\r\n18446744073709551615\r\n"
 	    "*2\r\n$4\r\nPING\r\n$0\r\n\r\n");
 	ok(recv(far, got, n, MSG_WAITALL) == (ssize_t)n &&
-	    memcmp(got, want, n) == 0, "as RESP has it");
+	    memcmp(got, want, n) == 0, "the requests follow the RESP format");
 	send_answer(far,
 	    "-LIMIT so it is\r\n*2\r\n$3\r\nabc\r\n:7\r\n+PONG\r\n");
 	ok(respcall_next(&c, &r, "ADD") && r.kind == RESPREPLY_ERROR &&
 	    strcmp(r.text, "LIMIT so it is") == 0, "an error is a reply");
 	ok(respcall_next(&c, &r, "x") && r.n == 2 && respcall_rest(&c, "x") &&
 	    respcall_want(&c, RESPREPLY_STATUS, &r, "PING") &&
-	    strcmp(r.text, "PONG") == 0, "what is left of one is passed over");
+	    strcmp(r.text, "PONG") == 0, "the client skips the rest of a "
+	    "reply");
 	send_answer(far, ":7\r\n-ERR gone\r\n");
 	ok(!respcall_want(&c, RESPREPLY_STATUS, &r, "SET") &&
 	    strstr(c.why, "SET: an unexpected kind of answer") != NULL,
@@ -89,16 +90,16 @@ test_asking(void)
 	respcall_words(&c, (const char *[]){ "a", NULL });
 	respcall_words(&c, (const char *[]){ "b", NULL });
 	ok(respcall_send(&c, "a") && recv(far, got, sizeof(want) - 1,
-	    MSG_WAITALL) > 0 && strcmp(got, want) == 0, "each request follows "
-	    "an ASKING");
+	    MSG_WAITALL) > 0 && strcmp(got, want) == 0,
+	    "the client sends ASKING before each request");
 	send_answer(far, "+OK\r\n*2\r\n:1\r\n$2\r\nxy\r\n+OK\r\n:3\r\n");
 	ok(respcall_want(&c, RESPREPLY_ARRAY, &r, "a") && respcall_want(&c,
 	    RESPREPLY_INT, &r, "a") && respcall_want(&c, RESPREPLY_BULK, &r,
 	    "a") && respcall_want(&c, RESPREPLY_INT, &r, "b") && r.n == 3,
-	    "whose answers are passed over");
+	    "the client skips the answers to ASKING");
 	send_answer(far, "-ERR no\r\n");
 	ok(!respcall_next(&c, &r, "c") && strstr(c.why, ": c: ERR no") != NULL,
-	    "unless they are errors");
+	    "an error to ASKING is reported");
 	respcall_close(&c);
 	close(far);
 }
@@ -129,10 +130,11 @@ test_long(void)
 	ok(respcall_want(&c, RESPREPLY_ARRAY, &r, "GET") &&
 	    respcall_next(&c, &r, "GET") && r.n == LONG &&
 	    respcall_body(&c, got, LONG, "GET") &&
-	    memcmp(got, sent, LONG) == 0, "a long bulk comes whole");
+	    memcmp(got, sent, LONG) == 0, "the client receives a long bulk "
+	    "completely");
 	ok(respcall_next(&c, &r, "GET") && r.n == 3 &&
 	    respcall_body(&c, got, 3, "GET") && memcmp(got, "end", 3) == 0,
-	    "and so does what is behind it");
+	    "the client receives the reply after a long bulk");
 	waitpid(pid, &status, 0);
 	respcall_close(&c);
 	close(far);
@@ -164,8 +166,10 @@ test_failures(void)
 	respcall_words(&c, (const char *[]){ "PING", NULL });
 	ok(respcall_send(&c, "PING") && !respcall_next(&c, &r, "PING") &&
 	    check_reason(&c, ": waiting for PING: no progress for 0.02 s"),
-	    "silence ends, and the line says what was waited for");
-	ok(!respcall_next(&c, &r, "PING"), "and nothing more comes of it");
+	    "a wait for a silent server ends with a message that names the "
+	    "request");
+	ok(!respcall_next(&c, &r, "PING"), "after that the client receives "
+	    "nothing more");
 	respcall_close(&c);
 	close(far);
 
@@ -174,7 +178,7 @@ test_failures(void)
 	respcall_arg(&c, flood, sizeof(flood));
 	ok(!respcall_send(&c, "SET") &&
 	    check_reason(&c, ": sending SET: still incomplete after 0.02 s"),
-	    "so does a server that does not read");
+	    "a wait for a server that does not read ends");
 	respcall_close(&c);
 	close(far);
 
@@ -183,14 +187,15 @@ test_failures(void)
 	close(far);
 	ok(respcall_next(&c, &r, "GET") && !respcall_body(&c, flood, 10,
 	    "GET") && check_reason(&c, ": waiting for GET: the server closed "
-	    "the connection"), "one that vanishes");
-	ok(respcall_open(&c), "who may be found again");
+	    "the connection"), "a server that closes the connection ends the "
+	    "wait");
+	ok(respcall_open(&c), "the client can connect again");
 	far = accept(door, NULL, NULL);
 	send_answer(far, "HTTP/1.1 400\r\n");
 	ok(!respcall_next(&c, &r, "GET") &&
 		check_reason(&c, ": waiting for GET: "
 				 "a reply of an unknown kind"),
-	    "one that speaks otherwise");
+	    "an invalid reply ends the wait");
 	respcall_close(&c);
 	close(far);
 
@@ -203,7 +208,7 @@ test_failures(void)
 
 	c = connect_client(&far, 10000000000);
 	respcall_abort(&c);
-	ok(!respcall_next(&c, &r, "GET"), "and so does another thread");
+	ok(!respcall_next(&c, &r, "GET"), "another thread can end the wait");
 	respcall_close(&c);
 	close(far);
 }
@@ -309,7 +314,7 @@ test_late(void)
 	send_answer(far, "+PONG\r\n");
 	usleep(40000);
 	ok(respcall_want(&c, RESPREPLY_STATUS, &r, "PING"),
-	    "who comes late to an answer that is there gets it");
+	    "a client that asks late gets an answer that is already there");
 	respcall_close(&c);
 	close(far);
 }

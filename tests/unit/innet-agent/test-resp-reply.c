@@ -77,11 +77,12 @@ test_cuts(void)
 	ok(strcmp(whole, "0 OK 0 (0)\n1 ERR no 0 (0)\n2  -42 (0)\n"
 	    "bulk 5 (0) a\r\nb\nbulk 0 (0) \n4  0 (0)\n5  3 (3)\n2  1 (2)\n"
 	    "5  2 (3)\nbulk 1 (2) x\n5  0 (1)\n4  0 (0)\n2  -1 (0)\n") == 0,
-	    "every kind, with what is left of its reply");
+	    "every kind of element is read, with the number of elements left "
+	    "in its reply");
 	for (size_t step = 1; step < 40; step++)
 		same = same && strcmp(whole, print_elements(ALL,
 						 sizeof(ALL) - 1, step)) == 0;
-	ok(same, "the same however they are cut");
+	ok(same, "replies are read equally in pieces of any size");
 	if (!same)
 		note("%s", whole);
 	free(whole);
@@ -139,14 +140,16 @@ test_skip(void)
 	ok(respreply_next(&in, &r, &why) == 1 && r.n == 6 &&
 	    respreply_body(&in, two, 2) == 2 && memcmp(two, "ab", 2) == 0 &&
 	    respreply_next(&in, &r, &why) == 1 && r.n == 4,
-	    "what is left of a body is passed over");
-	ok(respreply_body(&in, two, 2) == 0, "nothing of the next has come");
+	    "the rest of a body is skipped");
+	ok(respreply_body(&in, two, 2) == 0, "nothing of the next body has "
+	    "arrived");
 	respreply_past(&in, 4);
 	p = respreply_room(&in, &n);
 	memcpy(p, "\r\n+A\r\n", 6);
 	in.have += 6;
 	ok(respreply_next(&in, &r, &why) == 1 && r.kind == RESPREPLY_STATUS &&
-	    strcmp(r.text, "A") == 0, "nor of one that was read elsewhere");
+	    strcmp(r.text, "A") == 0, "a body that was read elsewhere is "
+	    "skipped");
 }
 
 /* Return the elements before one that makes the reply too long. */
@@ -173,15 +176,16 @@ test_most(void)
 	static const char two[] = "*3\r\n+\r\n$2\r\nab\r\n:1\r\n+PONG\r\n";
 
 	ok(count_within(two, 19) == 5 && count_within(two, 18) == 3,
-	    "a reply as long as it may be, and a byte too long");
-	ok(count_within("+PONG\r\n+PONG\r\n", 7) == 2, "each by itself");
+	    "a reply may have the greatest length but not one byte more");
+	ok(count_within("+PONG\r\n+PONG\r\n", 7) == 2,
+	    "the limit counts for each reply");
 	ok(count_within("$1000\r\n", 1009) == 1 &&
 		count_within("$1000\r\n", 1008) == 0 &&
 		count_within("*1000\r\n", 3007) == 1 &&
 		count_within("*1000\r\n", 3006) == 0,
-	    "what it says will come counts at once");
+	    "announced lengths count at once");
 	ok(count_within("*2147483647\r\n*2147483647\r\n", UINT64_MAX) == 2,
-	    "any length, where nothing is said");
+	    "without a limit any length is accepted");
 }
 
 int

@@ -54,7 +54,7 @@ train_weights(const char *algo, const char *env, uint64_t hidden,
 	o = optimizer_open(OPTIMIZER_ADAM, l.kern, hyper.rate, l.params);
 	l.sink = optimizer_sink(&o);
 	learner_run(&l, go_on, NULL);
-	ok(t.gradients >= 5, "%s: %zu gradients by %s kernels", algo,
+	ok(t.gradients >= 5, "%s: %zu gradients by the kernels %s", algo,
 	    (size_t)t.gradients, l.kern->name);
 	w = l.w;
 	l.w = NULL;

@@ -14,29 +14,32 @@ test_spare(void)
 	for (size_t i = 0; i < MANY; i++)
 		b[i] = blob_new(&bs, LEN);
 	blob_drop(&bs, large);
-	ok(bs.spare_bytes == 0, "a large one is not kept");
+	ok(bs.spare_bytes == 0, "a large freed piece is not kept");
 	for (size_t i = 0; i < MANY; i++) {
 		blob_drop(&bs, b[i]);
 		most = bs.spare_bytes > most ? bs.spare_bytes : most;
 	}
 	ok(bs.used == 0 && bs.spare_bytes > 0 && most > KEEP - 2 * LEN &&
-	    most <= KEEP, "%zu bytes are kept at most, not in use", most);
+	    most <= KEEP, "at most %zu bytes of freed pieces are kept", most);
 	most = bs.spare_bytes;
 	large = blob_new(&bs, LEN - 40);
-	ok(bs.spare_bytes == most, "not for who takes less");
+	ok(bs.spare_bytes == most, "a smaller request does not use a freed "
+	    "piece");
 	b[0] = blob_new(&bs, LEN - 1);
 	memset(b[0]->bytes, 1, LEN - 1);
 	cost = account_cost(sizeof(*b[0]) + LEN - 1);
-	ok(bs.spare_bytes == most - cost, "one is taken again");
+	ok(bs.spare_bytes == most - cost, "a request of the same size uses a "
+	    "freed piece");
 	blob_drop(&bs, large);
 	blob_drop(&bs, b[0]);
 	bs.keep = bs.spare_bytes;	/* no room for other sizes */
 	large = blob_new(&bs, 200);
 	blob_drop(&bs, large);
-	ok(blob_new(&bs, 200) == large, "the last is kept, others go for it");
+	ok(blob_new(&bs, 200) == large, "the piece freed last is kept instead "
+	    "of others");
 	blob_drop(&bs, large);
 	account_free_spare(&bs);
-	ok(bs.used == 0 && bs.spare_bytes == 0, "in the end none is kept");
+	ok(bs.used == 0 && bs.spare_bytes == 0, "in the end no piece is kept");
 }
 
 int
@@ -47,45 +50,49 @@ main(void)
 	const size_t one = bs.used;
 
 	ok(a != NULL && a->len == 3 && memcmp(a->bytes, "abc", 3) == 0 &&
-	    a->refs == 1, "a copy is held once");
+	    a->refs == 1, "a copy has one holder");
 	ok(one == account_cost(sizeof(*a) + 3) && one % 16 == 0 &&
 		one >= 19 + 8,
-	    "it costs what malloc takes");
+	    "a blob costs what malloc takes");
 	blob_hold(a);
 	blob_drop(&bs, a);
-	ok(bs.used == one && a->refs == 1, "who drops leaves it to the other");
+	ok(bs.used == one && a->refs == 1, "a blob stays while it has a "
+	    "holder");
 	blob_drop(&bs, a);
-	ok(bs.used == 0, "the last gives its cost back");
+	ok(bs.used == 0, "the last holder gives back the cost");
 	blob_drop(&bs, NULL);
-	ok(bs.used == 0, "no blob is dropped at no cost");
+	ok(bs.used == 0, "dropping no blob changes nothing");
 
 	a = blob_new(&bs, 992 - 23);
-	ok(a == NULL && bs.used == 0, "past the limit there is none");
+	ok(a == NULL && bs.used == 0, "a blob beyond the limit is refused");
 	a = blob_new(&bs, 992 - 24);
-	ok(a != NULL && bs.used == 992, "up to the limit there is");
+	ok(a != NULL && bs.used == 992, "a blob up to the limit is made");
 	ok(blob_new(&bs, 0) == NULL, "a full account has no empty blob");
 	ok(blob_new(&bs, SIZE_MAX) == NULL && blob_new(&bs, SIZE_MAX - 20) ==
-	    NULL, "lengths that overflow have none");
+	    NULL, "lengths that overflow are refused");
 	ok(account_charge(&bs, 8) && !account_charge(&bs, 1) && bs.used == 1000,
-	    "the last byte can be charged, one more not");
+	    "the last byte can be charged, and one more cannot");
 	account_force(&bs, 500);
-	ok(bs.used == 1500 && bs.most == 1500, "force goes past the limit");
-	ok(!account_has_room(&bs, 0), "and then there is no room for nothing");
+	ok(bs.used == 1500 && bs.most == 1500, "a forced charge may exceed the "
+	    "limit");
+	ok(!account_has_room(&bs, 0), "beyond the limit there is no room for 0 "
+	    "bytes");
 	account_uncharge(&bs, 508);
 	blob_drop(&bs, a);
-	ok(bs.used == 0 && bs.most == 1500, "all is given back");
+	ok(bs.used == 0 && bs.most == 1500, "the account is 0 in the end");
 
 	a = blob_new_behind(&bs, 32, 5);
 	memset(blob_front(a), 1, 32);
 	memset(a->bytes, 2, 5);
 	ok(a->refs == 1 && a->len == 5 && bs.used ==
-	    account_cost(32 + sizeof(*a) + 5), "one behind room costs both");
+	    account_cost(32 + sizeof(*a) + 5), "a blob with room before it "
+	    "costs both");
 	blob_drop(&bs, a);
-	ok(bs.used == 0, "and both go back");
+	ok(bs.used == 0, "both costs go back");
 
 	b = blob_copy(&bs, NULL, 0);
 	c = blob_hold(b);
-	ok(b == c && b->len == 0, "an empty blob is one");
+	ok(b == c && b->len == 0, "all empty blobs are the same");
 	blob_drop(&bs, b);
 	blob_drop(&bs, c);
 	test_spare();

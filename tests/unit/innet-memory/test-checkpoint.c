@@ -229,16 +229,18 @@ test_round(int fd, struct table **t, unsigned n)
 	struct reader l;
 	bool same = true;
 
-	ok(save_to(fd, write_records, t) == 0, "a checkpoint of %u tables", n);
+	ok(save_to(fd, write_records, t) == 0, "a checkpoint of %u tables is "
+	    "written", n);
 	if (!ok(load_checkpoint(fd, &g, &l), "is loaded%s", l.why))
 		return;
 	ok(strcmp(g.said, "clock 77 key '' 1 of '' 1 key 'params' "
 	    "18446744073709551615 of 'params' 70000 version 'l' 5 "
 	    "list 'l' 2 with '' 0 "
-	    "with 'two' 3") == 0, "with its strings and lists: %s", g.said);
+	    "with 'two' 3") == 0, "its strings and lists are restored: "
+	    "%s", g.said);
 	for (unsigned i = 0; i < n; i++)
 		same = same && same_table(t[i], g.table[i]);
-	ok(g.tables == n && same, "and its tables, ids and counters");
+	ok(g.tables == n && same, "its tables, ids and counters are restored");
 	free_loaded(&g);
 }
 
@@ -262,16 +264,17 @@ test_damage(int fd)
 		free_loaded(&g);
 		unturned += pwrite(fd, &b, 1, i) != 1;
 	}
-	ok(missed == 0 && unturned == 0, "a bit turned anywhere is seen");
-	ok(unnamed == 0, "and said where");
+	ok(missed == 0 && unturned == 0, "any flipped bit is detected");
+	ok(unnamed == 0, "the error names the record");
 	missed = 0;
 	for (off_t i = size - 1; i >= 0; i -= i > size - 2000 ? 1 : 911) {
 		unturned += ftruncate(fd, i) != 0;
 		missed += load_checkpoint(fd, &g, &l);
 		free_loaded(&g);
 	}
-	ok(missed == 0 && unturned == 0, "cut short anywhere it is refused");
-	ok(account.used == used, "and nothing of it is kept");
+	ok(missed == 0 && unturned == 0, "a file that was cut anywhere is "
+	    "refused");
+	ok(account.used == used, "a refused file leaves no memory in use");
 }
 
 /* With any limit of memory all is loaded or nothing. */
@@ -292,8 +295,8 @@ test_limit(int fd)
 		left += account.used != used;
 		silent += !good && strstr(l.why, "no memory") == NULL;
 	}
-	ok(failed > 50 && left == 0, "without room nothing is loaded");
-	ok(silent == 0, "and that is said");
+	ok(failed > 50 && left == 0, "without enough memory nothing is loaded");
+	ok(silent == 0, "the error says that memory is missing");
 	account.limit = SIZE_MAX;
 }
 
@@ -308,19 +311,19 @@ test_file(struct table **t)
 	close(mkstemp(path));
 	snprintf(tmp, sizeof(tmp), "%s.tmp", path);
 	ok(save_file(path, write_records, t) == 0 && access(tmp, F_OK) == -1,
-	    "a file, and nothing beside it");
+	    "saving makes the file and leaves no temporary file");
 	fd = open(path, O_RDONLY);
 	ok(load_checkpoint(fd, &g, &l), "is loaded");
 	free_loaded(&g);
 	close(fd);
 	unlink(path);
 	ok(save_file("/dev/full", write_records, t) == ENOSPC,
-	    "a full disk is named");
+	    "a full disk gives ENOSPC");
 	ok(save_file("/no/such", write_records, t) == ENOENT,
-	    "and a missing folder");
+	    "a missing folder gives ENOENT");
 	fd = open("/dev/null", O_RDONLY);
 	ok(!load_checkpoint(fd, &g, &l) && strstr(l.why, "too short") != NULL,
-	    "an empty file is none");
+	    "an empty file is not a checkpoint");
 	close(fd);
 }
 
@@ -343,7 +346,7 @@ main(void)
 	test_file(t);
 	for (unsigned i = 0; t[i] != NULL; i++)
 		table_close(t[i]);
-	ok(account.used == 0, "the account is even");
+	ok(account.used == 0, "the account is 0 in the end");
 	close(fd);
 	return tap_end();
 }

@@ -55,24 +55,27 @@ test_episode(void)
 
 		x[t] = last = frames_split(&f, last, p, len);
 	}
-	ok(f.count == STEPS + STACK, "%zu frames of %d steps: %zu", f.count,
+	ok(f.count == STEPS + STACK, "%zu frames are stored of %d steps: "
+	    "%zu", f.count,
 	    STEPS, (size_t)STEPS + STACK);
-	ok(f.tail_bytes == STEPS * TAIL, "and the bytes of their tails");
+	ok(f.tail_bytes == STEPS * TAIL, "the bytes of their tails are "
+	    "counted");
 	for (unsigned t = 0; t < STEPS; t++)
 		whole = whole && experience_equals(&f, x[t], p,
 		    make_step(p, t));
-	ok(whole, "every experience comes back as it was");
+	ok(whole, "every experience can be read unchanged");
 	for (unsigned t = 0; t < STEPS; t += 2)
 		frames_drop(&f, x[t]);
 	whole = true;
 	for (unsigned t = 1; t < STEPS; t += 2)
 		whole = whole && experience_equals(&f, x[t], p,
 		    make_step(p, t));
-	ok(whole, "and after every second one has gone");
+	ok(whole, "every experience can be read after every second one was "
+	    "removed");
 	for (unsigned t = 1; t < STEPS; t += 2)
 		frames_drop(&f, x[t]);
 	ok(f.count == 0 && account.used == 0 && f.tail_bytes == 0,
-	    "nothing is left on the account when all have gone");
+	    "the account is 0 after all experiences were removed");
 }
 
 /* Compare random frames of few kinds with a count of different neighbours. */
@@ -111,9 +114,10 @@ test_random(void)
 		prev = x;
 	}
 	frames_drop(&f, prev);
-	ok(once, "no frame is stored that a neighbour has, and every other is");
+	ok(once, "a frame is stored once if a neighbour has the same, and "
+	    "every other is stored");
 	ok(whole, "an experience may have no tail");
-	ok(account.used == 0, "and all goes back");
+	ok(account.used == 0, "the account is 0 in the end");
 }
 
 /* At every limit of memory all is stored or nothing has changed. */
@@ -133,12 +137,12 @@ test_limit(void)
 			break;
 		kept = kept && account.used == used && f.count == STACK + 1;
 	}
-	ok(tried > 0 && kept, "without room nothing changes");
+	ok(tried > 0 && kept, "without enough memory nothing changes");
 	ok(account.used == account.limit && f.count == STACK + 3,
-	    "with just enough of it all is stored");
+	    "with just enough memory all is stored");
 	frames_drop(&f, x);
 	frames_drop(&f, first);
-	ok(account.used == 0, "and all goes back");
+	ok(account.used == 0, "the account is 0 in the end");
 }
 
 static void
@@ -161,28 +165,29 @@ test_refer(void)
 	x = frames_reference(&f, all, tail, 4);
 	blob_drop(&account, tail);
 	ok(frame_blob(one) == b && one->uses == PER && b->refs == 2,
-	    "a blob is held, not copied");
+	    "a blob is shared, not copied");
 	ok(frames_tail_len(x) == 8 && memcmp(frames_tail(x), "bodybody", 8) ==
-	    0, "the tail begins behind what is skipped");
+	    0, "the tail begins after the skipped bytes");
 	ok(frames_find(&f, x, b->bytes) == one &&
 	    frames_find(&f, NULL, b->bytes) == NULL,
 	    "an equal frame is found in the last experience");
 	frames_begin_listing(&f);
 	ok(frames_list_index(&f, one, &n, &fresh) == 0 && fresh && n == 1 &&
 	    frames_list_index(&f, one, &n, &fresh) == 0 && !fresh && n == 1,
-	    "a listing has it once");
+	    "a list has each frame once");
 	frames_set_last(&f, 7, x);
 	ok(frames_get_last(&f, 7) == x && frames_get_last(&f, 8) == NULL,
-	    "the last of a stream is found by it");
+	    "the last experience of a stream is found by the stream");
 	frames_drop(&f, x);
 	ok(frames_get_last(&f, 7) == NULL,
-	    "the last is forgotten when it goes");
-	ok(b->refs == 1 && f.count == 0, "and its frames with it");
+	    "a removed experience is no longer the last of its stream");
+	ok(b->refs == 1 && f.count == 0, "the frames of a removed experience "
+	    "are freed");
 	one = frames_new_from_blob(&f, b);
 	frames_drop_unused(&f, one);
 	blob_drop(&account, b);
 	frames_forget(&f);
-	ok(account.used == 0, "a frame nobody used leaves nothing");
+	ok(account.used == 0, "an unused frame leaves nothing on the account");
 }
 
 /* A long tail is held, from its first byte on. */
@@ -197,21 +202,23 @@ test_tail(void)
 	memset(b->bytes + 7, 2, FRAMES_TAIL_HELD);
 	held = frames_reference(&f, NULL, b, 7);
 	ok(held->tail == b && b->refs == 2 && held->len == FRAMES_TAIL_HELD &&
-	    frames_tail(held) == b->bytes + 7, "a tail is held, not copied");
+	    frames_tail(held) == b->bytes + 7, "a long tail is shared, not "
+	    "copied");
 	own = frames_reference(&f, NULL, b, 8);
 	ok(own->tail == NULL && b->refs == 2 && own->len ==
 	    FRAMES_TAIL_HELD - 1 && memcmp(frames_tail(own), b->bytes + 8,
-	    FRAMES_TAIL_HELD - 1) == 0, "a shorter one is copied");
+	    FRAMES_TAIL_HELD - 1) == 0, "a shorter tail is copied");
 	copy = frames_reference_copy(&f, NULL, b->bytes, FRAMES_TAIL_HELD + 7);
 	ok(copy->tail != NULL && copy->tail->refs == 1 &&
 	    memcmp(frames_tail(copy), b->bytes, FRAMES_TAIL_HELD + 7) == 0,
-	    "one that came without a blob gets one");
+	    "a long tail without a blob gets one");
 	frames_drop(&f, held);
 	frames_drop(&f, own);
 	frames_drop(&f, copy);
-	ok(b->refs == 1 && f.tail_bytes == 0, "each goes with who has it");
+	ok(b->refs == 1 && f.tail_bytes == 0, "a tail is freed with its "
+	    "experience");
 	blob_drop(&account, b);
-	ok(account.used == 0, "and all goes back");
+	ok(account.used == 0, "the account is 0 in the end");
 }
 
 int

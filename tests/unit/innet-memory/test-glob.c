@@ -74,7 +74,7 @@ compare(const char *signs, size_t n_max, size_t len_max, int runs)
 		differ += match(p, n, s, len) != yes;
 	}
 	ok(differ == 0 && matched > 0, "%d of %d random patterns of up to %zu "
-	    "bytes match, as in the twin", matched, runs, n_max);
+	    "bytes match, as with the simple matcher", matched, runs, n_max);
 }
 
 int
@@ -101,19 +101,23 @@ main(void)
 	for (size_t at = 99; at < 300; at += 67) {
 		memset(s, 'a', 300);
 		s[at] = 'x';
-		ok(match(p, 102, s, 300), "a wild part that ends at %zu", at);
+		ok(match(p, 102, s, 300), "a wild part matches up to position "
+		    "%zu", at);
 	}
-	ok(!match(p, 102, s, 98), "a wild part longer than the name");
+	ok(!match(p, 102, s, 98), "a wild part longer than the name does not "
+	    "match");
 	memset(p, '?', sizeof(p));
 	ok(glob_compile(&g, (uint8_t *)p, GLOB_WILD_MAX) == NULL &&
-	    glob_match(&g, (uint8_t *)s, GLOB_WILD_MAX), "the longest part");
+	    glob_match(&g, (uint8_t *)s, GLOB_WILD_MAX),
+	    "the longest wild part is accepted");
 	glob_free(&g);
 	ok(glob_compile(&g, (uint8_t *)p, GLOB_WILD_MAX + 1) != NULL,
-	    "one wild character more is refused");
+	    "a wild part that is one character longer is refused");
 	memset(p, 'a', sizeof(p));
-	ok(glob_compile(&g, (uint8_t *)p, GLOB_MAX) == NULL, "a long name");
+	ok(glob_compile(&g, (uint8_t *)p, GLOB_MAX) == NULL,
+	    "the longest pattern is accepted");
 	glob_free(&g);
 	ok(glob_compile(&g, (uint8_t *)p, GLOB_MAX + 1) != NULL,
-	    "a pattern of one byte more is refused");
+	    "a pattern that is one byte longer is refused");
 	return tap_end();
 }

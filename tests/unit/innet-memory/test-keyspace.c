@@ -47,20 +47,21 @@ main(void)
 	}
 	ok(ks.n == NAMES && found == NAMES, "all of %d names are found",
 	    NAMES);
-	ok(behind == 0, "none shares its hash with another");
+	ok(behind == 0, "no two names have the same hash");
 	keyspace_clear(&ks);
 	ok(ks.n == 0 && rs.keys == NAMES - LAZY_FREE_AT_ONCE && rs.most ==
-	    LAZY_FREE_AT_ONCE, "all are gone at once, and %d are freed",
+	    LAZY_FREE_AT_ONCE, "all names are gone at once, and at most %d are "
+	    "freed at once",
 	    LAZY_FREE_AT_ONCE);
 	ok(lazy_free_step(&rs, &bs, 1000) == 1000 &&
 		rs.keys == NAMES - LAZY_FREE_AT_ONCE - 1000 && bs.used > 0,
-	    "then as many as are asked "
-	    "for");
+	    "a step frees as many as requested");
 	bs.limit = bs.used;
 	ok(lazy_free_make_room(&rs, &bs, 1) && rs.keys > 2000 &&
 		bs.used < bs.limit,
-	    "and as many as make room");
+	    "making room frees as many as needed");
 	lazy_free_step(&rs, &bs, SIZE_MAX);
-	ok(bs.used == 0 && !lazy_free_is_pending(&rs), "all is given back");
+	ok(bs.used == 0 && !lazy_free_is_pending(&rs),
+	    "the account is 0 in the end");
 	return tap_end();
 }

@@ -34,9 +34,10 @@ test_turn(void)
 	out_add_text(&o, "text", 4);
 	out_add_blob(&o, &account, b, 0);
 	ok(out_send(&o, &account, fd[0], TURN) && o.sent == TURN &&
-	    o.pending == TURN + 4, "a turn is of so many bytes");
+	    o.pending == TURN + 4, "a turn sends its number of bytes");
 	ok(out_send(&o, &account, fd[0], 2 * TURN) && o.pending == 0 &&
-	    account.used == 0, "and the next as long as is said");
+	    account.used == 0, "the next turn sends as many bytes as the "
+	    "caller allows");
 	out_free(&o, &account);
 	close(fd[0]);
 	close(fd[1]);
@@ -86,7 +87,7 @@ test_order(uint64_t seed)
 		good = good && memcmp(got, want + read_n, (size_t)have) == 0;
 		read_n += (size_t)have;
 	}
-	ok(good, "seed %zu: each byte in its place", (size_t)seed);
+	ok(good, "seed %zu: every byte arrives in order", (size_t)seed);
 	out_free(&o, &account);
 	close(fd[0]);
 	close(fd[1]);
@@ -100,6 +101,6 @@ main(void)
 	test_turn();
 	for (uint64_t seed = 1; seed <= 5; seed++)
 		test_order(seed);
-	ok(account.used == 0, "and no blob is left");
+	ok(account.used == 0, "the account is 0 in the end");
 	return tap_end();
 }

@@ -385,8 +385,8 @@ run_sessions(enum replay_buffer_selector selector, const char *name)
 			note("seed %u, capacity %zu, times %u: %s", i,
 			    settings.capacity, settings.times, why);
 	}
-	ok(why == NULL, "%s as its twin, in random sessions", name);
-	ok(foretold > 3000, "%s: %zu samples foretold", name, foretold);
+	ok(why == NULL, "%s agrees with its twin in random sessions", name);
+	ok(foretold > 3000, "%s: %zu samples were predicted", name, foretold);
 }
 
 /*
@@ -488,7 +488,7 @@ test_generations(void)
 
 	if (!replay_buffer_open(&b, &settings, NULL, NULL))
 		return;
-	ok(replaydump_resume(&b, &s), "resume an empty table");
+	ok(replaydump_resume(&b, &s), "an empty table is restored");
 	for (int i = 0; i < 6; i++)
 		id[i] = replay_buffer_add(&b, 1, NULL);
 	for (int i = 0; i < 6; i++)
@@ -497,7 +497,7 @@ test_generations(void)
 	ok(replay_buffer_find_slot(&b, id[5] | (uint64_t)1 << 63) == NULL,
 	    "no id has more than 63 bits");
 	ok(good && id[0] >> 32 == (1u << 31) - 1 && id[2] >> 32 == 0 &&
-	    b.newest == 1, "generations go round within 31 bits");
+	    b.newest == 1, "generations wrap within 31 bits");
 	replay_buffer_close(&b);
 }
 
@@ -531,7 +531,7 @@ test_id_order(void)
 		    good && id > last && id == replay_buffer_add(&b, 1, NULL);
 	}
 	ok(good && replay_buffer_counters_add_up(&c),
-	    "ids go on growing when restored");
+	    "ids increase after the table was restored");
 	replay_buffer_close(&b);
 	replay_buffer_close(&c);
 }
@@ -552,16 +552,17 @@ test_unsound(void)
 	if (!replay_buffer_open(&b, &settings, NULL, NULL))
 		return;
 	s.head = 4;
-	ok(!replaydump_resume(&b, &s), "no head beyond the ring");
+	ok(!replaydump_resume(&b, &s), "a head beyond the ring is refused");
 	s.head = 2;
-	ok(replaydump_resume(&b, &s), "a sound state");
+	ok(replaydump_resume(&b, &s), "a valid state is accepted");
 	e[0].id++;
 	e[2].id = 5ull << 32 | 4;
 	e[3].times = 3;
 	e[4].priority = NAN;
 	e[5].priority = 2.5f;
-	ok(replaydump_restore(&b, e, 2) == 2, "two sound entries");
-	ok(replaydump_restore(&b, e + 1, 1) == 0, "not the same one twice");
+	ok(replaydump_restore(&b, e, 2) == 2, "two valid entries are accepted");
+	ok(replaydump_restore(&b, e + 1, 1) == 0,
+	    "the same entry is not accepted twice");
 	for (int i = 2; i < 6; i++) {
 		if (i > 2)
 			e[i].id = 5ull << 32 | 3;
@@ -571,7 +572,7 @@ test_unsound(void)
 		    "priority above the highest");
 	}
 	ok(replay_buffer_counters_add_up(&b) && b.have == 2,
-	    "all that was said is there");
+	    "all valid entries are there");
 	replay_buffer_close(&b);
 }
 
@@ -582,14 +583,14 @@ main(void)
 	run_sessions(REPLAY_BUFFER_UNIFORM, "uniform");
 	run_sessions(REPLAY_BUFFER_FIFO, "fifo");
 	run_sessions(REPLAY_BUFFER_LIFO, "lifo");
-	ok(test_orders(), "items that wear out: draws without replacement");
+	ok(test_orders(), "items that wear out are drawn without replacement");
 	ok(test_strata(REPLAY_BUFFER_PER, 0) &&
 		test_strata(REPLAY_BUFFER_UNIFORM, 0),
-	    "strata of per and uniform");
+	    "per and uniform draw from strata");
 	ok(test_strata(REPLAY_BUFFER_PER, 1) &&
 		test_strata(REPLAY_BUFFER_UNIFORM, 1),
-	    "also where items wear out");
-	ok(test_rows(), "rows of the caller's own");
+	    "per and uniform draw from strata also if items wear out");
+	ok(test_rows(), "callers can keep their own rows");
 	test_generations();
 	test_id_order();
 	test_unsound();

@@ -154,22 +154,23 @@ test_hole(void)
 	size_t took;
 
 	ok(resp_read(&r, (const uint8_t *)head, 11, &took) == RESP_PLACE &&
-	    took == 11 && r.bulk_len == 5000, "a long bulk wants a place");
-	ok(resp_get_hole(&r, &hole) == 0, "before it has one it has no hole");
+	    took == 11 && r.bulk_len == 5000, "a long bulk needs a place");
+	ok(resp_get_hole(&r, &hole) == 0, "before it has a place it has no "
+	    "hole");
 	resp_place_bulk(&r, b, b);
 	ok(resp_get_hole(&r, &hole) == 5000 && hole == b,
-	    "then all of it is one");
+	    "then the whole place is the hole");
 	memset(hole, 'a', 3000);
 	resp_add_filled(&r, 3000);
 	ok(resp_get_hole(&r, &hole) == 2000 && hole == b + 3000,
-	    "less what came");
+	    "the hole shrinks by the bytes that arrived");
 	memset(hole, 'b', 2000);
 	resp_add_filled(&r, 2000);
-	ok(resp_get_hole(&r, &hole) == 0, "until there is none");
+	ok(resp_get_hole(&r, &hole) == 0, "a complete bulk has no hole");
 	ok(resp_read(&r, (const uint8_t *)"\r\n$1\r\nx\r\n", 9, &took) ==
-	    RESP_REQUEST && took == 9, "what follows is read as ever");
+	    RESP_REQUEST && took == 9, "the next requests are read as usual");
 	ok(r.args.n == 2 && r.args.v[0].p == b && r.args.v[0].bulk == b &&
-	    b[2999] == 'a' && b[4999] == 'b', "and the bulk is where it was");
+	    b[2999] == 'a' && b[4999] == 'b', "the bulk is at its place");
 	take_request(&g, &r);
 	ok(strcmp(g.text, "<5000b><x>;") == 0, "the request is whole");
 	resp_free(&r);
@@ -189,16 +190,17 @@ test_lost(void)
 		n += sprintf(p + n, "$1000\r\n%01000d\r\n", i);
 	n += sprintf(p + n, "PING\r\n");
 	read_all(&g, &r, p, (size_t)n, 100);
-	ok(strstr(g.text, "lost;<PING>;") != NULL, "arguments past what may "
-	    "be kept are lost, and the next request is not");
+	ok(strstr(g.text, "lost;<PING>;") != NULL,
+	    "arguments beyond the limit are dropped, and the next request is "
+	    "not");
 	ok(resp_args_bytes(&r.args) <= RESP_SMALL_BYTES,
-	    "and little is held meanwhile");
+	    "little memory is used meanwhile");
 	free(p);
 
 	p = long_set(100000, 'z', &total);
 	r.keep_bytes = 100000;
 	ok(resp_read(&r, (const uint8_t *)p, 30, &took) == RESP_PLACE,
-	    "a bulk that has no place");
+	    "a bulk may get no place");
 	resp_refuse_request(&r);
 	g = (struct got){ 0 };
 	read_all(&g, &r, p + took, total - took, 777);
@@ -215,12 +217,14 @@ test_stranger(void)
 
 	ok(resp_read(&r, (const uint8_t *)"*11\r\n", 5, &took) == RESP_BAD &&
 	    strcmp(r.bad, "ERR Protocol error: unauthenticated multibulk "
-	    "length") == 0, "a stranger has 10 arguments at most");
+	    "length") == 0, "a client without authentication may send 10 "
+	    "arguments");
 	resp_free(&r);
 	r = (struct resp){ .keep_bytes = 1000, .no_auth = true };
 	ok(resp_read(&r, (const uint8_t *)"*1\r\n$16385\r\n", 12, &took) ==
 	    RESP_BAD && strcmp(r.bad, "ERR Protocol error: unauthenticated "
-	    "bulk length") == 0, "of 16 KiB");
+	    "bulk length") == 0, "a client without authentication may send a "
+	    "bulk of 16 KiB");
 	resp_free(&r);
 }
 

@@ -67,57 +67,69 @@ main(void)
 	bool held = true;
 	char why[160];
 
-	ok(sample_ratio_allows_insert(&l, 0, 0, 100), "the slack comes free");
-	ok(!sample_ratio_allows_insert(&l, 0, 0, 101), "and not one more");
+	ok(sample_ratio_allows_insert(&l, 0, 0, 100),
+	    "inserts up to the slack are always allowed");
+	ok(!sample_ratio_allows_insert(&l, 0, 0, 101),
+	    "one insert more is refused");
 	ok(sample_ratio_allows_insert(&l, 190, 200, 10),
-	    "an insert at the lower limit");
-	ok(!sample_ratio_allows_insert(&l, 190, 199, 10), "not one below it");
-	ok(sample_ratio_allows_insert(&l, 190, 201, 10), "one above it");
+	    "an insert at the lower limit is allowed");
+	ok(!sample_ratio_allows_insert(&l, 190, 199, 10),
+	    "an insert below the lower limit is refused");
+	ok(sample_ratio_allows_insert(&l, 190, 201, 10),
+	    "an insert above the lower limit is allowed");
 	ok(sample_ratio_allows_sample(&l, 100, 390, 10),
-	    "a sample at the upper limit");
-	ok(!sample_ratio_allows_sample(&l, 100, 391, 10), "not one above it");
-	ok(sample_ratio_allows_sample(&l, 100, 389, 10), "one below it");
+	    "a sample at the upper limit is allowed");
+	ok(!sample_ratio_allows_sample(&l, 100, 391, 10),
+	    "a sample above the upper limit is refused");
+	ok(sample_ratio_allows_sample(&l, 100, 389, 10),
+	    "a sample below the upper limit is allowed");
 	ok(!sample_ratio_allows_sample(&l, 0, 0, 1),
-	    "nothing to draw before an insert");
+	    "a sample before the first insert is refused");
 	ok(sample_ratio_allows_insert(&none, 1u << 30, 0, 1000) &&
 		sample_ratio_allows_sample(&none, 0, 1u << 30, 1000),
-	    "0 and 0: no limits");
+	    "limits of 0 and 0 allow everything");
 	l.lo = 0;
 	ok(sample_ratio_allows_insert(&l, 1u << 30, 0, 1000),
-	    "the lower one taken away");
+	    "without the lower limit, all inserts are allowed");
 	l.hi = 0;
-	ok(sample_ratio_allows_sample(&l, 0, 0, 1), "the upper one taken away");
+	ok(sample_ratio_allows_sample(&l, 0, 0, 1),
+	    "without the upper limit, all samples are allowed");
 
 	l = (struct sample_ratio){ .lo = 1, .hi = 4, .slack = 100 };
 	sample_ratio_explain(&l, true, 1000, 250, 64, why, sizeof(why));
 	ok(strcmp(why, "LIMIT 0.25 samples per insert, but at least 1.00 are "
 	    "required: 1000 inserted, 250 sampled, 64 more requested") == 0,
-	    "why no insert: %s", why);
+	    "the reason for a refused insert is right: %s", why);
 	sample_ratio_explain(&l, false, 0, 0, 1, why, sizeof(why));
 	ok(strcmp(why, "LIMIT 0.00 samples per insert, but at most 4.00 are "
 	    "required: 0 inserted, 0 sampled, 1 more requested") == 0,
-	    "why no sample: %s", why);
+	    "the reason for a refused sample is right: %s", why);
 
 	ok(sample_ratio_check(&l) == NULL && sample_ratio_check(&none) == NULL,
 	    "sound limits");
 	l.lo = 4;
-	ok(sample_ratio_check(&l) == NULL, "equal ones too");
+	ok(sample_ratio_check(&l) == NULL, "equal limits are valid");
 	l.lo = nextafter(4, 5);
-	ok(sample_ratio_check(&l) != NULL, "not the lower above the upper");
+	ok(sample_ratio_check(&l) != NULL, "a lower limit above the upper is "
+	    "invalid");
 	l.hi = 0;
-	ok(sample_ratio_check(&l) == NULL, "unless that is none");
+	ok(sample_ratio_check(&l) == NULL, "a lower limit without an upper is "
+	    "valid");
 	l.lo = -1;
-	ok(sample_ratio_check(&l) != NULL, "not below 0");
+	ok(sample_ratio_check(&l) != NULL, "a negative limit is invalid");
 	l.lo = NAN;
-	ok(sample_ratio_check(&l) != NULL, "nor what is no number");
+	ok(sample_ratio_check(&l) != NULL, "a limit that is not a number is "
+	    "invalid");
 
 	for (uint64_t seed = 0; seed < 100; seed++)
 		held = held && test_no_deadlock(seed, seed % 4 == 0, false);
-	ok(held, "never both refused, samples up to the bound");
-	ok(test_over_bound(), "well above it they can be");
+	ok(held, "inserts and samples up to the bound are never both refused");
+	ok(test_over_bound(), "inserts and samples well above the bound can "
+	    "both be refused");
 	held = true;
 	for (uint64_t seed = 100; seed < 150; seed++)
 		held = held && test_no_deadlock(seed, seed % 4 == 0, true);
-	ok(held, "nor while limits change");
+	ok(held, "inserts and samples are never both refused while limits "
+	    "change");
 	return tap_end();
 }

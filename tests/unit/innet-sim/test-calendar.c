@@ -66,18 +66,19 @@ main(void)
 	struct calendar none = { 0 };
 	struct heap x;
 
-	ok(calendar_pop(&none, &x) == 0, "an empty one has nothing");
+	ok(calendar_pop(&none, &x) == 0, "an empty calendar has no event");
 	for (size_t i = 0; i < 4; i++) {
 		for (size_t k = 0; k < 6; k++)
 			ok(agrees(i * 6 + k, events[i], bits[k], 30000),
-			    "%zu events, gaps up to 2^%u ns", events[i],
+			    "%zu events with gaps up to 2^%u ns come in the "
+			    "order of a heap", events[i],
 			    bits[k]);
 	}
 	ok(calendar_push(&none, heap_make(INT64_MAX, 3)) &&
 	    calendar_push(&none, heap_make(5, 3)) &&
 	    calendar_pop(&none, &x) == 1 && heap_ns(&x) == 5 &&
 	    calendar_pop(&none, &x) == 1 && heap_ns(&x) == INT64_MAX,
-	    "from the first day to the last");
+	    "events may have the first and the last possible time");
 	calendar_free(&none);
 	return tap_end();
 }

@@ -86,31 +86,32 @@ main(void)
 	update(&pl, a, 1, 2);
 	update(&pl, b, 0, 1);
 	ok(a->slots.count == 2 && b->slots.count == 1 && busy == 2,
-	    "an update waits for the port that was given, and is merged "
-	    "there; a port that was idle is busy once");
+	    "an update waits at the port of its route and is merged there; an "
+	    "idle port becomes busy once");
 	ok(pl.n[PLANE_PACKETS] == 4 && pl.n[PLANE_TAKEN] == 4,
-	    "each is counted as a packet that was taken");
+	    "each update counts as a packet that was taken");
 	payload_free_model(&pl, a, &told);
 	payload_free_model(&pl, b, &quiet);
 	ok(told.filled && told.active == 2 && told.capacity == 2,
-	    "a model is told of the queue that it passes");
-	ok(!quiet.filled, "a silent port tells it nothing");
+	    "a model gets the state of the queue that it passes");
+	ok(!quiet.filled, "a model gets no state from a silent port");
 	plane_advance(&pl, 1 + TIME);
 	plane_send_head(&pl, a, port_deadline_ns(a));
 	ok(left == 1 && merged == 1 && a->slots.count == 1,
-	    "what is in transmission leaves");
+	    "the update in transmission leaves");
 	payload_free_lose(&pl, a);
 	ok(lost == 2 && a->slots.count == 0 &&
 		port_deadline_ns(a) == PORT_NEVER &&
 		plane_sum_cluster(&pl, PLANE_ALL)
 			.of[TALLY_QUEUED]
 			.constituents == 2,
-	    "what waits at a port that goes down is lost, and counted");
+	    "updates at a port that goes down are lost and counted");
 	told = (struct update_status){ 0 };
 	ok(port_forget_clusters(a),
 	    "a port forgets which clusters it has seen");
 	payload_free_model(&pl, a, &told);
-	ok(told.filled && told.active == 0, "and tells so");
+	ok(told.filled && told.active == 0, "then a model gets a state without "
+	    "active clusters");
 	plane_free(&pl);
 	return tap_end();
 }

@@ -89,21 +89,23 @@ test_hook(struct bpf_classifier *s, bool filter)
 
 	ok((filter ? bpf_attach_as_filter(&h, s->of_hook, LOOPBACK, false) :
 	    bpf_attach_program(&h, s->of_hook, LOOPBACK, false)) == 0,
-	    "a program is attached by %s", how);
+	    "a program can be attached by %s", how);
 	bpf_classifier_set_own(s, own, PORT);
-	ok(datagram_arrives(SEG_TOS), "nobody beats: it lets everything pass");
-	ok(selects_marked(s), "it takes what is marked, and nothing else");
+	ok(datagram_arrives(SEG_TOS), "without heartbeats the program lets all "
+	    "packets pass");
+	ok(selects_marked(s), "the program takes marked packets and no others");
 	bpf_classifier_release_all(s);
-	ok(datagram_arrives(SEG_TOS), "it is let go: all passes");
+	ok(datagram_arrives(SEG_TOS), "after the program is detached all "
+	    "packets pass");
 	if (filter) {		/* one that was killed has left its own */
 		ok(bpf_attach_as_filter(&h, s->of_hook, LOOPBACK, false) ==
 			0,
-		    "the next process takes its place");
+		    "the next process replaces the filter of a killed process");
 	}
 	bpf_attach_detach(&h);
 	bpf_classifier_beat(s);
 	ok(datagram_arrives(SEG_TOS) && !bpf_attach_is_attached(&h),
-	    "it is gone when closed");
+	    "a closed program is gone");
 	bpf_classifier_release_all(s);
 }
 
@@ -184,11 +186,13 @@ test_xdp(struct bpf_classifier *s)
 	    "a port opens by XDP: "
 	    "%s",
 	    netport_describe(&p));
-	ok(datagram_arrives(SEG_TOS), "nobody beats: it lets everything pass");
+	ok(datagram_arrives(SEG_TOS), "without heartbeats the port lets all "
+	    "packets pass");
 	/* more often than it has room for frames */
 	ok(repeat(NETPORT_XDP_COME + 100, s, completes_checksum, &p, &in),
-	    "what is marked comes, each frame, with its checksum to make");
-	ok(datagram_arrives(0), "nothing else does");
+	    "the port receives marked frames, each with its checksum to "
+	    "complete");
+	ok(datagram_arrives(0), "the port receives no other frames");
 	ok(repeat(NETPORT_XDP_LEAVE, s, segments_run, &p, &in),
 	    "a run leaves in datagrams, each finished");
 	bpf_classifier_release_all(s);
