@@ -18,17 +18,20 @@ test_ports(void)
 	struct stations s = { .n = 0 };
 
 	ok(stations_find_port(&s, a) == STATIONS_NOWHERE,
-	    "an address that was not heard is nowhere");
+	    "an unknown address has no port");
 	stations_set_port(&s, a, 3);
 	stations_set_port(&s, group, 3);
 	ok(stations_find_port(&s, a) == 3 && stations_find_port(&s, group) ==
-	    STATIONS_NOWHERE, "one that was is there; a group never is");
+	    STATIONS_NOWHERE, "a known address has a port, and a group address "
+	    "never has one");
 	stations_set_port(&s, a, 4);
 	stations_forget_port(&s, a, 3);
 	ok(stations_find_port(&s, a) == 4,
-	    "who moved is where it was heard last, whoever forgets the rest");
+	    "an address that moved is found where it was seen last, also if "
+	    "another is forgotten");
 	stations_forget_port(&s, a, 4);
-	ok(stations_find_port(&s, a) == STATIONS_NOWHERE, "and may go");
+	ok(stations_find_port(&s, a) == STATIONS_NOWHERE,
+	    "an address can be removed");
 	stations_free(&s);
 }
 
@@ -43,13 +46,13 @@ test_hosts(void)
 
 	stations_set_host(&s, &h, &at);
 	ok(stations_find_host(&s, &other) != NULL && s.n == 1,
-	    "a host is one, whatever its UDP port");
+	    "a host has one entry for all its UDP ports");
 	at.mac[5] = 2;
 	at.vlan = 7;
 	stations_set_host(&s, &other, &at);
 	ok(s.n == 1 && stations_find_host(&s, &h)->at.mac[5] == 2 &&
 		stations_find_host(&s, &h)->at.vlan == 7,
-	    "what was heard last counts");
+	    "the newest entry of a host counts");
 	for (uint32_t i = 0; i < 1000; i++) {
 		h = make_host(0x0b000000 + i, 1);
 		at.vlan = (uint16_t)i;
@@ -84,7 +87,7 @@ test_strangers(void)
 	}
 	ok(good && s.forgot && s.n <= STATIONS_MAX &&
 	    s.port_of.count <= STATIONS_MAX,
-	    "strangers fill a table, and it is learnt anew");
+	    "if invented addresses fill the table, it starts again");
 	stations_free(&s);
 }
 

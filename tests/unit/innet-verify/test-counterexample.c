@@ -40,7 +40,7 @@ test_admissions(void)
 	};
 
 	test_admission(row, 4, NULL,
-	    "what the offsets, jitters and control allow");
+	    "a schedule within the offsets, jitters and control is admitted");
 	row[3].sent = false;	/* 202 - 15 is past 1.5 thresholds */
 	test_admission(row, 4, "an update is held back that must be sent",
 	    "held back too long");
@@ -81,9 +81,11 @@ test_objectives(void)
 		    .at_ns = i / 2 * 100, .sent = true };
 	ok(counterexample_play(&two, 400, &s, &r) && r.of[0].delivered == 4 &&
 	    r.of[0].peaks == 3 && r.of[0].peak_sum_ns == 330 &&
-	    r.of[0].max_age_ns == 110, "the ages of a cluster that is served");
+	    r.of[0].max_age_ns == 110, "the ages of a cluster that is served "
+	    "are right");
 	ok(r.of[1].dropped == 4 && r.of[1].delivered == 0 &&
-	    r.of[1].max_age_ns == 400, "and of one that is not");
+	    r.of[1].max_age_ns == 400, "the ages of a cluster that is never "
+	    "served are right");
 	for (size_t i = 0; i < sizeof(is) / sizeof(is[0]); i++)
 		ok(objective_read(is[i].text, &o) == NULL &&
 			counterexample_violates(&two, &o, &r) == is[i].missed,
@@ -120,6 +122,6 @@ main(void)
 	ok(counterexample_link(2000000, &payload, &rate) && payload == 256 &&
 	    rate == 1192000, "298 bytes at 1192 kbit/s take 2 ms");
 	ok(!counterexample_link(3999999999u, &payload, &rate),
-	    "no rate makes a frame take 3.999999999 s");
+	    "no rate lets a frame take 3.999999999 s");
 	return tap_end();
 }

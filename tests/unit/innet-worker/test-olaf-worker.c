@@ -64,26 +64,28 @@ test_asks(void)
 {
 	start_worker(TXCTL_NONE);
 	ok(ranges_sent() == 0 && olaf_worker_due(&w) == OLAF_WORKER_NEVER,
-	    "without weights there is nothing to ask with");
+	    "a worker without weights does not request a model");
 	olaf_worker_begin(&w, now);
 	ok(ranges_sent() == 7 && ranges_sent() == 0 &&
 		olaf_worker_due(&w) == now + 200 * MS,
-	    "with them it asks for a model of all ranges");
+	    "a worker with weights requests all ranges of a model");
 	now += 200 * MS;
 	model_comes(1, 1, 5);
-	ok(ranges_sent() == 5, "after 200 ms for those that have none");
+	ok(ranges_sent() == 5, "after 200 ms it requests the ranges that are "
+	    "missing");
 	model_comes(0, 1, UPDATE_ALL_WORKERS);
 	model_comes(2, 1, 5);
 	now += 200 * MS;
 	ok(ranges_sent() == 0 && olaf_worker_due(&w) == now + 800 * MS,
-	    "with all it is content");
+	    "with all ranges it requests nothing");
 	now += 800 * MS - 1;
 	model_comes(2, 1, 5);
 	ok(olaf_worker_due(&w) == now + SECOND &&
-	    w.n[OLAF_WORKER_STALE] == 1, "while models come, old ones too");
+	    w.n[OLAF_WORKER_STALE] == 1, "it requests nothing while models "
+	    "arrive, even old ones");
 	now += SECOND;
 	ok(ranges_sent() == 7 && olaf_worker_due(&w) == now + SECOND,
-	    "after a second of silence it asks with all");
+	    "after a second without a model it requests all ranges");
 }
 
 static void
@@ -123,15 +125,15 @@ test_offers(void)
 	start_worker(TXCTL_URGENT);
 	olaf_worker_begin(&w, now);
 	ok(!offer_gradient(1, 0) && w.n[OLAF_WORKER_WAITING] == 1,
-	    "before the first model no gradient leaves");
+	    "before the first model it sends no gradient");
 	for (uint32_t r = 0; r < RANGES; r++)
 		model_comes(r, 1, 5);
 	ok(offer_gradient(2, 0.2) && !offer_gradient(3, 0.3) &&
 	    w.n[OLAF_WORKER_SENT] == 1 && w.n[OLAF_WORKER_SUPPRESSED] == 1,
-	    "then by chance: 4 slots for 16 clusters are 1 of 4");
+	    "then it sends by chance: 4 slots for 16 clusters give 1 of 4");
 	now += 600 * MS;
 	ok(offer_gradient(4, 0.74) && !offer_gradient(5, 0.76),
-	    "and, 200 ms past the threshold of 400 ms, 1 of 2 more");
+	    "200 ms past the threshold of 400 ms it sends 1 of 2 more");
 }
 
 static void
@@ -153,8 +155,8 @@ test_takes(void)
 	u.elements++;
 	ignored += !olaf_worker_take(&w, &u, now);
 	ok(ignored == 4 && w.n[OLAF_WORKER_IGNORED] == 4 &&
-	    w.n[OLAF_WORKER_MODELS] == 0, "what is not for us is ignored: of "
-	    "other workers, clusters, kinds and lengths");
+	    w.n[OLAF_WORKER_MODELS] == 0, "packets for other workers and "
+	    "clusters and of other kinds and lengths are ignored");
 }
 
 static void
@@ -165,13 +167,14 @@ test_results(void)
 	start_worker(TXCTL_NONE);
 	h = olaf_worker_result(&w, 0);
 	ok(h.kind == STREAM_RESULT && h.flags == STREAM_MODEL &&
-	    h.elements == 0 && h.contributions == 1, "a gradient is answered "
-	    "with nothing before the model is there");
+	    h.elements == 0 && h.contributions == 1,
+	    "before the first model, the answer to a gradient is empty");
 	for (uint32_t r = 0; r < RANGES; r++)
 		model_comes(r, 4 + r, 5);
 	h = olaf_worker_result(&w, 1);
 	ok(h.elements == ELEMENTS && h.iteration == 4 && h.staleness == 3,
-	    "then with it, as old as its oldest range");
+	    "then the answer is the model, with the iteration of its oldest "
+	    "range");
 	h = olaf_worker_result(&w, 4);
 	ok(h.elements == 0 && h.iteration == 4 && h.staleness == 0,
 	    "but once");

@@ -53,23 +53,29 @@ main(void)
 	w.result[0] = vec;
 	ok(is_place(0, 4 * FLOATS * UDPIO_RUN_MAX),
 	    "at first a run belongs to the beginning");
-	ok(are_expected(T, 0, 0, SEG_TOS), "which is foreseen");
-	ok(!are_expected(T, 1, 1, SEG_TOS), "later ones are not");
-	ok(!are_expected(T, 0, 1, SEG_TOS), "nor those with one left out");
+	ok(are_expected(T, 0, 0, SEG_TOS), "a run from the beginning is "
+	    "expected");
+	ok(!are_expected(T, 1, 1, SEG_TOS), "a run that begins later is not "
+	    "expected");
+	ok(!are_expected(T, 0, 1, SEG_TOS), "a run with a missing segment is "
+	    "not expected");
 	ok(!are_expected(T + 2, 0, 0, SEG_TOS),
-	    "nor those of another iteration");
-	ok(!are_expected(T, 0, 0, CONTROL_TOS), "nor what is no segment");
+	    "a run of another iteration is not expected");
+	ok(!are_expected(T, 0, 0, CONTROL_TOS), "a packet that is not a "
+	    "segment is not expected");
 	given[0] = given[1] = given[20] = 3;
 	w.l.got[0] = 3;
 	ok(is_place(2, 18 * 4 * FLOATS) && are_expected(T, 2, 2, SEG_TOS),
-	    "then up to the next that is here");
+	    "then the place reaches up to the next segment that is there");
 	for (uint32_t i = 0; i < 95; i++)
 		given[i] = 3;
-	ok(is_place(95, 4 * (ELEMENTS - 950)), "the last one may be shorter");
+	ok(is_place(95, 4 * (ELEMENTS - 950)), "the last segment may be "
+	    "shorter");
 	w.l.redo = true;
-	ok(!sync_find_place(&w, &l), "not where it is given once more");
+	ok(!sync_find_place(&w, &l), "a result that arrives again gets no "
+	    "place");
 	w.l.redo = false;
 	cf.auth = TAG_AUTH_ALL;
-	ok(!sync_find_place(&w, &l), "nor where each has a proof");
+	ok(!sync_find_place(&w, &l), "results with tags get no place");
 	return tap_end();
 }

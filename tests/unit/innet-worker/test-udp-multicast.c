@@ -43,15 +43,17 @@ static void
 test_order(const union addr *group)
 {
 	ok(send_byte(group, RESULT, 100) && send_byte(&u.local, MESSAGE, 8),
-	    "a result leaves for the group, then a message for the socket");
+	    "a result is sent to the group, then a message to the socket");
 	wait_for_both();
-	ok(receives(RESULT, 100) && u.more, "the result comes first");
-	ok(receives(MESSAGE, 8), "then the message");
+	ok(receives(RESULT, 100) && u.more, "the result arrives first");
+	ok(receives(MESSAGE, 8), "then the message arrives");
 	ok(udpio_recv(&u) == 0 && !u.more, "then nothing");
 	send_byte(group, RESULT, 100);
-	ok(udpio_recv(&u) == 0, "what comes after the wait waits for the next");
+	ok(udpio_recv(&u) == 0, "a packet that arrives after the wait is not "
+	    "received yet");
 	wait_for_both();
-	ok(receives(RESULT, 100) && udpio_recv(&u) == 0, "and comes then");
+	ok(receives(RESULT, 100) && udpio_recv(&u) == 0,
+	    "the next wait receives this packet");
 }
 
 static void
@@ -67,12 +69,12 @@ test_place(const union addr *group)
 	ok(udpio_group_is_next(&u) && udp_scatter_recv(&u, &l) == 1 &&
 		udp_scatter_fits(&u.got[0], &l) && body[0] == RESULT &&
 		body[99] == RESULT,
-	    "a result of the group lands in its place");
+	    "a result of the group is received into its place");
 	ok(udp_scatter_fills(&u.got[0], &l) && u.more,
-	    "it fills the place, and the group may have more");
+	    "the result fills the place, and the group may have more");
 	udpio_expect_no_more(&u);
 	ok(!udpio_group_is_next(&u) && u.more,
-	    "nothing else is expected there, but in the socket");
+	    "no other result is expected, but the socket may have more");
 	ok(receives(MESSAGE, 8) && !u.more, "the message is not lost");
 }
 

@@ -85,25 +85,27 @@ test_lands(void)
 	struct udp_scatter l = make_place(10 * BODY);
 
 	ok(udp_scatter_recv(&b, &l) == 0,
-	    "where nothing has come nothing lands");
+	    "without a packet nothing is received");
 	ok(send_run(10, each, each, 0) && udp_scatter_recv(&b, &l) == 1 &&
 	    test_landed(&l, 10, 10 * each) && drain_from(10 * BODY),
-	    "a run of ten lands");
+	    "a run of ten datagrams is received into its place");
 	l = make_place(9 * BODY + REST);
 	ok(send_run(10, each, HEAD + REST, 1) &&
 		udp_scatter_recv(&b, &l) == 1 &&
 		test_landed(&l, 10, 9 * each + HEAD + REST) &&
 		drain_from(9 * BODY + REST),
-	    "the last of a vector is shorter");
+	    "the last datagram of a vector may be shorter");
 	l = make_place(60 * BODY);
 	ok(send_run(4, each, each, 2) && udp_scatter_recv(&b, &l) == 1 &&
 	    test_landed(&l, 4, 4 * each) && drain_from(4 * BODY),
-	    "fewer than there is room for land, and touch no more");
+	    "fewer datagrams than there is room for change only their own "
+	    "bytes");
 	l = make_place(PARTS * BODY);
 	ok(send_run(1, each, each, 3) && udp_scatter_recv(&b, &l) == 1 &&
-	    test_landed(&l, 1, each) && drain_from(BODY), "one datagram lands");
+	    test_landed(&l, 1, each) && drain_from(BODY),
+	    "a single datagram is received into its place");
 	ok(b.got[0].tos == TOS && addr_same(&b.got[0].from, &a.local),
-	    "with its ToS byte and its source");
+	    "a datagram comes with its ToS byte and source");
 }
 
 static void
@@ -114,30 +116,32 @@ test_strays(void)
 
 	ok(send_run(10, each, each, 4) && udp_scatter_recv(&b, &l) == 1 &&
 	    test_gathered(&l, 10 * each) && drain_from(5 * BODY),
-	    "more than there is room for is put together, and nothing is "
-	    "written behind the place");
+	    "a run that is longer than its place is reassembled, and nothing "
+	    "is written after the place");
 	l = make_place(20 * BODY);
 	ok(send_run(10, each + 4, each + 4, 5) &&
 		udp_scatter_recv(&b, &l) == 1 &&
 		test_gathered(&l, 10 * (each + 4)),
-	    "so are datagrams of another cut");
+	    "a run of datagrams of another length is reassembled");
 	l = make_place(20 * BODY);
 	ok(send_run(3, each, HEAD + 4, 6) && udp_scatter_recv(&b, &l) == 1 &&
 	    test_gathered(&l, 2 * each + HEAD + 4),
-	    "and a shorter one that is not the last of all");
+	    "a run that ends with a short datagram too early is reassembled");
 	l = make_place(20 * BODY);
 	ok(send_run(1, HEAD, HEAD, 7) && udp_scatter_recv(&b, &l) == 1 &&
-	    test_gathered(&l, HEAD), "and a head without a body");
+	    test_gathered(&l, HEAD), "a header without a body is reassembled");
 	l = make_place(20 * BODY);
 	ok(send_run(1, 3, 3, 8) && udp_scatter_recv(&b, &l) == 1 &&
-	    test_gathered(&l, 3), "and less than a head");
+	    test_gathered(&l, 3), "a datagram shorter than a header is "
+	    "reassembled");
 	l = make_place(20 * BODY);
 	ok(send_run(1, 0, 0, 9) && udp_scatter_recv(&b, &l) == 1 &&
-	    test_gathered(&l, 0), "and an empty datagram");
+	    test_gathered(&l, 0), "an empty datagram is reassembled");
 	l = make_place(BODY);
 	ok(send_run(1, sizeof(sent), sizeof(sent), 10) &&
 	    udp_scatter_recv(&b, &l) == 1 && test_gathered(&l, sizeof(sent)) &&
-	    drain_from(BODY), "and one that is longer than all");
+	    drain_from(BODY), "a datagram longer than the place is "
+	    "reassembled");
 }
 
 int

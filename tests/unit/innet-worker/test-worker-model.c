@@ -60,40 +60,42 @@ test_versions(void)
 	worker_model_init(&m, 7, 3);
 	ok(!worker_model_whole(&m) && worker_model_version(&m) == 0 &&
 	    m.w[6] == 0,
-	    "before the first model: zeros, version 0, not whole");
+	    "before the first packet a model is zero, has version 0 and is "
+	    "incomplete");
 	u = make_packet(&m, 2, 5, 50, b);
 	ok(worker_model_take(&m, &u, 1000) && m.w[6] == 50 && m.w[5] == 0 &&
-	    !worker_model_whole(&m), "the short last range is taken first");
+	    !worker_model_whole(&m), "the short last range can come first");
 	u = make_packet(&m, 0, 4, 10, b);
 	ok(worker_model_take(&m, &u, 1000) && m.w[0] == 10 && m.w[2] == 12 &&
-	    !worker_model_whole(&m), "then the first");
+	    !worker_model_whole(&m), "then the first range can come");
 	u = make_packet(&m, 1, 6, 20, b);
 	ok(worker_model_take(&m, &u, 1000) && m.w[3] == 20 && m.w[5] == 22 &&
 	    worker_model_whole(&m),
-	    "with the last that was missing it is whole");
+	    "with the last missing range the model is complete");
 	ok(worker_model_version(&m) == 4,
-	    "its version is the least of its ranges'");
+	    "the version of a model is the lowest version of its ranges");
 	u = make_packet(&m, 0, 4, 99, b);
 	ok(!worker_model_take(&m, &u, 1001) && m.w[0] == 10 && m.stale == 1,
-	    "the same version again is stale");
+	    "a range with the same version is stale");
 	u = make_packet(&m, 0, 3, 99, b);
 	ok(!worker_model_take(&m, &u, 1001) && m.stale == 2,
-	    "an older one too");
+	    "a range with an older version is stale");
 	u = make_packet(&m, 0, 9, 30, b);
 	ok(worker_model_take(&m, &u, 1001) && m.w[0] == 30 &&
 	    worker_model_version(&m) == 5,
-	    "a newer one is taken, whatever was left out between");
+	    "a range with a newer version is accepted, also after a gap");
 	u = make_packet(&m, 0, 1, 40, b);
 	ok(!worker_model_take(&m, &u, 1000 + WORKER_MODEL_RESTART_NS) &&
 	    m.w[0] == 30,
-	    "short of a second of silence a lower version is stale");
+	    "within a second of silence a lower version is stale");
 	ok(worker_model_take(&m, &u, 1001 + WORKER_MODEL_RESTART_NS) &&
 	    m.w[0] == 40 &&
 	    worker_model_version(&m) == 1,
-	    "after it, it is a server that restarted");
+	    "after a second of silence a lower version means that the server "
+	    "restarted");
 	ok(m.taken == 5 && m.stale == 3, "both are counted");
 	worker_model_free(&m);
-	ok(m.w == NULL && !worker_model_whole(&m), "a freed model is none");
+	ok(m.w == NULL && !worker_model_whole(&m), "a freed model is empty");
 }
 
 static void
@@ -113,7 +115,7 @@ test_wrap(void)
 	u = make_packet(&m, 0, 1, 5, b);
 	ok(worker_model_take(&m, &u, 1) && m.w[0] == 5 &&
 	    worker_model_version(&m) == 0,
-	    "1 is newer than 4,294,967,295");
+	    "version 1 is newer than 4,294,967,295");
 	worker_model_free(&m);
 }
 
@@ -129,28 +131,31 @@ test_unfit(void)
 	u = good;
 	u.elements = 8;
 	ok(!worker_model_take(&m, &u, 0),
-	    "a model of another length does not fit");
+	    "a model of another length is refused");
 	u = good;
 	u.n = 2;
-	ok(!worker_model_take(&m, &u, 0), "nor a range of another length");
+	ok(!worker_model_take(&m, &u, 0), "a range of another length is "
+	    "refused");
 	u = good;
 	u.first = 4;
-	ok(!worker_model_take(&m, &u, 0), "nor one that begins elsewhere");
+	ok(!worker_model_take(&m, &u, 0), "a range that begins elsewhere is "
+	    "refused");
 	u = good;
 	u.first = 9;
-	ok(!worker_model_take(&m, &u, 0), "nor one past the end");
+	ok(!worker_model_take(&m, &u, 0), "a range beyond the end is refused");
 	u = make_packet(&m, 2, 1, 1, b);
 	u.n = 3;
-	ok(!worker_model_take(&m, &u, 0), "nor a last one that is too long");
+	ok(!worker_model_take(&m, &u, 0), "a last range that is too long is "
+	    "refused");
 	ok(m.taken == 0 && m.stale == 0 && m.whole == 0 && m.w[3] == 0 &&
-	    m.w[6] == 0, "and none of them leaves a trace");
+	    m.w[6] == 0, "a refused range changes nothing");
 	worker_model_free(&m);
 }
 
 int
 main(void)
 {
-	ok(test_cover(), "in any cut, ranges lie side by side to the end");
+	ok(test_cover(), "ranges of any length cover the vector without gaps");
 	test_versions();
 	test_wrap();
 	test_unfit();

@@ -220,8 +220,9 @@ one_run(uint64_t seed, double loss, double dup, double late)
 	n->dup = dup;
 	n->late = late;
 	done = net_run(n, (uint64_t)60 * 1000000000);
-	ok(done && as_plain(n, &n->w[0], w), "seed %d, H %u: loss %g, copies "
-	    "%g, late %g: as the plain sums", (int)seed, n->toy.h, loss, dup,
+	ok(done && as_plain(n, &n->w[0], w), "seed %d, H %u: with loss %g, "
+	    "copies %g, late %g the weights equal the plain "
+	    "sums", (int)seed, n->toy.h, loss, dup,
 	    late);
 	for (uint32_t k = 1; k < WORKERS; k++) {
 		same = same && memcmp(n->w[k].w, n->w[0].w, sizeof(w)) == 0;
@@ -229,10 +230,12 @@ one_run(uint64_t seed, double loss, double dup, double late)
 			crcs = crcs && async_weights_crc(&n->w[k], r, &a) &&
 			    async_weights_crc(&n->w[0], r, &b) && a == b;
 	}
-	ok(done && same && crcs, "all workers equal, at each round");
+	ok(done && same && crcs, "all workers have equal weights at each "
+	    "round");
 	ok(n->w[0].early_bytes == 0 && n->w[0].helping == 0 &&
 	    (loss > 0) == (n->w[0].helps > 0),
-	    "nothing is left over; Help when something is lost: %d",
+	    "no early round is left, and workers send Help if packets are "
+	    "lost: %d",
 	    (int)n->w[0].helps);
 	net_close(n);
 	free(n);
@@ -293,40 +296,46 @@ by_hand(void)
 	    vec_get(h.a.w, 0) == 7.5f &&
 	    h.a.t_s == 0 && h.a.most == 1 &&
 	    async_weights_weights_crc(&h.a) == 0,
-	    "w <- w - gamma / contributions sum, one segment alone");
+	    "a round of one segment adds gamma / contributions times the sum "
+	    "to the weights");
 	ok(give(&h, 0, 0) == ASYNC_WEIGHTS_DUPLICATE &&
 	    vec_get(h.a.w, 0) == 7.5f,
-	    "a copy changes nothing");
+	    "a copy of a result changes nothing");
 	ok(!async_weights_next_help(&h.a, h.now_ns, &word),
-	    "nothing is asked for yet");
+	    "nothing needs to be requested yet");
 	ok(give(&h, 2, 1) == ASYNC_WEIGHTS_EARLY && asks(&h, 0, 1) &&
 	    !async_weights_next_help(&h.a, h.now_ns, &word),
-	    "round 2 came before 0: Help for 0 at once, once");
+	    "if round 2 arrives before 0, the worker requests 0 once, at once");
 	ok(give(&h, 2, 1) == ASYNC_WEIGHTS_DUPLICATE,
-	    "the copy of an early one");
+	    "a copy of an early result changes nothing");
 	ok(give(&h, 0, 1) == ASYNC_WEIGHTS_APPLIED && h.a.t_s == 1 &&
-	    asks(&h, 1, 1), "0 comes: now for 1");
+	    asks(&h, 1, 1), "when round 0 arrives, the worker requests 1");
 	ok(async_weights_crc(&h.a, 0, &crc) &&
 	    !async_weights_crc(&h.a, 1, &crc),
-	    "round 0 has a CRC, 1 none yet");
+	    "round 0 has a CRC, and round 1 has none yet");
 	h.now_ns = async_weights_deadline_ns(&h.a);
-	ok(asks(&h, 1, 1), "no answer: Help again");
+	ok(asks(&h, 1, 1), "without an answer the worker sends Help again");
 	ok(give(&h, 1, 1) == ASYNC_WEIGHTS_APPLIED && h.a.seg[1].next == 3 &&
-	    h.a.early_bytes == 0, "1 comes, and 2, which was kept, after it");
-	ok(give(&h, 400, 1) == ASYNC_WEIGHTS_AHEAD, "400 is too far ahead");
-	ok(give(&h, 0, 5) == ASYNC_WEIGHTS_BAD_INDEX, "no such segment");
+	    h.a.early_bytes == 0, "when round 1 arrives, the stored round 2 is "
+	    "applied too");
+	ok(give(&h, 400, 1) == ASYNC_WEIGHTS_AHEAD,
+	    "round 400 is too far ahead");
+	ok(give(&h, 0, 5) == ASYNC_WEIGHTS_BAD_INDEX,
+	    "a segment beyond the end is refused");
 	async_weights_free(&h.a);
 
 	hand_open(&h, 0);
 	give(&h, 0, 0);
 	h.now_ns += ASYNC_WEIGHTS_QUIET_NS;
-	ok(asks(&h, 0, 1), "silence: Help for the segment that lags");
+	ok(asks(&h, 0, 1), "after a silence the worker requests the segment "
+	    "that is behind");
 	give(&h, 0, 1);
 	h.now_ns = async_weights_deadline_ns(&h.a);
 	while (!async_weights_next_help(&h.a, h.now_ns, &word))
 		h.now_ns = async_weights_deadline_ns(&h.a);
 	ok(word == seg_word(1, 0, 0) && h.now_ns >= ASYNC_WEIGHTS_QUIET_MAX_NS,
-	    "a second of silence: Help for the next round of the first");
+	    "after a second of silence the worker requests the next round of "
+	    "the first segment");
 	vec_set(h.v, 0, 1.0f / 0.0f);
 	ok(give(&h, 1, 0) == ASYNC_WEIGHTS_APPLIED &&
 	    vec_get(h.a.w, 0) == 7.5f &&
@@ -348,9 +357,9 @@ wraps(void)
 		    give(&h, r, 1) == ASYNC_WEIGHTS_APPLIED &&
 		    give(&h, r + 1, 0) == ASYNC_WEIGHTS_APPLIED;
 	}
-	ok(good && h.a.t_s == first + 10, "rounds pass 2^24 and go on");
+	ok(good && h.a.t_s == first + 10, "rounds continue after 2^24");
 	ok(give(&h, first, 0) == ASYNC_WEIGHTS_DUPLICATE,
-	    "old ones are old still");
+	    "old rounds stay old after 2^24");
 	async_weights_free(&h.a);
 }
 
@@ -366,17 +375,20 @@ rejoins(void)
 		give(&h, r, 1);
 	}
 	ok(!async_weights_enter_job(&h.a, 1, h.now_ns),
-	    "a switch that is behind us is another");
+	    "a switch that is behind the worker has another job");
 	ok(async_weights_enter_job(&h.a, 4, h.now_ns) && h.a.proving &&
 	    give(&h, 2, 0) == ASYNC_WEIGHTS_UNPROVEN && asks(&h, 1, 0),
-	    "let in again: show me my last result");
-	ok(async_weights_needs(&h.a, &gone), "it is not there: lost");
+	    "a worker that joins again requests its last result");
+	ok(async_weights_needs(&h.a, &gone), "if the switch has no such "
+	    "result, the state is lost");
 	ok(give(&h, 1, 0) == ASYNC_WEIGHTS_PROVEN && asks(&h, 2, 0) &&
-	    asks(&h, 2, 1), "shown: now for what I missed");
+	    asks(&h, 2, 1), "if the switch sends the result, the worker "
+	    "requests the rounds that it missed");
 	ok(give(&h, 2, 0) == ASYNC_WEIGHTS_APPLIED, "and on");
 	async_weights_enter_job(&h.a, 3, h.now_ns);
 	vec_set(h.v, 0, 3);
-	ok(give(&h, 2, 0) == ASYNC_WEIGHTS_OTHER, "another sum: another job");
+	ok(give(&h, 2, 0) == ASYNC_WEIGHTS_OTHER,
+	    "if the result differs, the switch has another job");
 	async_weights_free(&h.a);
 	hand_open(&h, 0);
 	give(&h, 0, 1);
@@ -384,7 +396,7 @@ rejoins(void)
 	    give(&h, 0, 0) == ASYNC_WEIGHTS_UNPROVEN && asks(&h, 0, 1) &&
 	    give(&h, 0, 1) == ASYNC_WEIGHTS_PROVEN && asks(&h, 0, 0) &&
 	    give(&h, 0, 0) == ASYNC_WEIGHTS_APPLIED,
-	    "a worker without a result of segment 0 asks for that of another "
+	    "a worker without a result of segment 0 requests that of another "
 	    "segment");
 	async_weights_free(&h.a);
 }
@@ -408,14 +420,15 @@ late(void)
 	async_weights_enter_job(&n->w[3], n->toy.round[0] + 1, n->now_ns);
 	done = net_run(n, (uint64_t)60 * 1000000000);
 	ok(done && memcmp(n->w[3].w, n->w[0].w, sizeof(w)) == 0,
-	    "one who comes late has the same weights in the end");
+	    "a worker that joins late has the same weights in the end");
 	net_close(n);
 	net_open(n, 5, 2);
 	n->toy.keep = 16;
 	n->toy.round[0] = 100;
 	async_weights_enter_job(&n->w[2], 100, n->now_ns);
 	help(n);
-	ok(n->gone == 1, "one who comes too late learns that it is lost");
+	ok(n->gone == 1, "a worker that joins too late learns that its rounds "
+	    "are gone");
 	net_close(n);
 	free(n);
 }
@@ -465,14 +478,15 @@ copies_uneven_weights(void)
 			apply_next(&b, k, t);
 	}
 	ok(copy != NULL && !uniform && round == a.t_s && round == a.most - 1,
-	    "a worker whose segments are never even makes a copy");
+	    "a worker whose segments always differ in their rounds makes a "
+	    "copy");
 	ok(copy != NULL && memcmp(copy, b.w, 4 * ELEMENTS) == 0,
 	    "the copy has the weights of one round, bit for bit");
 	free(copy);
 	copy = async_weights_take_copy(&b, &round);
 	ok(copy != NULL && round == b.t_s &&
 	    memcmp(copy, b.w, 4 * ELEMENTS) == 0,
-	    "a worker whose segments are even makes a copy at once");
+	    "a worker whose segments have the same round makes a copy at once");
 	free(copy);
 	b.proving = true;
 	ok(async_weights_take_copy(&b, &round) == NULL,
@@ -529,6 +543,6 @@ main(void)
 	ok(async_weights_staleness(7, 4) == 3 &&
 		async_weights_staleness(4, 4) == 0 &&
 		async_weights_staleness(4, 5) == 0,
-	    "staleness is what has been since");
+	    "staleness is the number of rounds since then");
 	return tap_end();
 }

@@ -148,23 +148,24 @@ test_joins(void)
 		control_get_join(&c, &join) && join.async && join.next == 7 &&
 		join.crc == async_weights_weights_crc(&w.weights) &&
 		!join.again && silent(),
-	    "it joins with its round and the weights' checksum");
+	    "a worker joins with its round and the checksum of its weights");
 	closed.next = 7;
 	closed.closed = true;
 	receive_ack(closed, 77);
 	ok(async_worker_is_ready(&w, true, now) &&
 		!async_worker_is_ready(&w, false, now),
-	    "let in it takes a gradient, if there is room");
+	    "a worker that has joined accepts a gradient if the socket has "
+	    "room");
 	async_worker_commit(&w, now);
 	ok(silent() && async_worker_deadline_ns(&w) == now + 50 * MS,
-	    "and keeps it while others are still to join");
+	    "a worker keeps its gradient while others have not joined");
 	now += 50 * MS;
 	writes_control(CONTROL_JOIN, 0);
 	closed.closed = false;
 	receive_ack(closed, 78);
 	ok(async_worker_deadline_ns(&w) <= now && pushes(0) && silent() &&
 	    w.n[ASYNC_WORKER_SENT] == 1 && w.n[ASYNC_WORKER_SEGMENTS] == SEGS,
-	    "then it leaves, in runs");
+	    "then the worker sends its gradient in runs");
 }
 
 static void
@@ -176,40 +177,43 @@ test_room(void)
 	member(&ack, &(struct async_worker_conf){ 0 });
 	async_worker_commit(&w, now + MS);
 	ok(silent() && async_worker_deadline_ns(&w) == now + MS,
-	    "what may leave in a while waits that long");
+	    "a worker waits until its pace allows the next packet");
 	now += MS;
 	sends_run(0, 0, RUN);
 	count_sent(1);
 	ok(silent() && async_worker_deadline_ns(&w) > now,
-	    "without room it sends nothing, and does not ask to");
+	    "without room in the socket a worker sends nothing, and sets no "
+	    "deadline");
 	async_worker_note_room(&w);
 	ok(sends_run(0, 1, RUN) && !async_worker_is_ready(&w, true, now),
-	    "with room it goes on from there");
+	    "with room in the socket the worker continues from there");
 	count_sent(RUN);
 	sends_run(0, 1 + RUN, RUN);
 	count_sent(RUN);
 	sends_run(0, 1 + 2 * RUN, 1);
 	count_sent(1);
 	ok(silent() && async_worker_is_ready(&w, true, now),
-	    "all of it has left: the next may come");
+	    "after all of a gradient has left, the next can come");
 
 	member(&ack, &paced);
 	async_worker_commit(&w, now);
-	ok(sends_run(0, 0, 2), "2,000 segments a second are 2 a millisecond");
+	ok(sends_run(0, 0, 2), "2,000 segments a second are 2 in a "
+	    "millisecond");
 	count_sent(2);
 	ok(silent() && async_worker_deadline_ns(&w) == now + MS,
-	    "and then it is not due before that has passed");
+	    "the next millisecond has its own segments");
 	now += MS + MS / 2;
 	sends_run(0, 2, 2);
 	count_sent(2);
 	ok(silent() && async_worker_deadline_ns(&w) == now + MS / 2,
-	    "woken late it keeps to its times");
+	    "a worker that runs late keeps to its times");
 	now += 5 * MS;
 	sends_run(0, 4, 2);
 	count_sent(2);
-	ok(sends_run(0, 6, 2), "it makes up for a millisecond");
+	ok(sends_run(0, 6, 2), "a worker makes up for one millisecond");
 	count_sent(2);
-	ok(silent() && async_worker_deadline_ns(&w) == now + MS, "and no more");
+	ok(silent() && async_worker_deadline_ns(&w) == now + MS,
+	    "a worker does not make up for more");
 }
 
 static void
@@ -221,21 +225,21 @@ test_rounds(void)
 	receive_rounds(0, 0, 4);
 	ok(!async_worker_is_ready(&w, true, now) &&
 	    async_worker_ready_ns(&w) == now + 20 * MS,
-	    "amid a round nothing is committed, for 20 ms");
+	    "within a round a worker waits up to 20 ms for the next gradient");
 	receive_rounds(0, 5, SEGS - 1);
 	ok(async_worker_is_ready(&w, true, now) && w.weights.t_s == 1,
-	    "behind it, at once");
+	    "after a round a worker takes the next gradient at once");
 	now += MS;
 	receive_rounds(2, 3, 3);
 	ok(writes_control(CONTROL_HELP, seg_word(1, 0, 3)) && silent(),
-	    "what comes early shows what is to be asked for");
+	    "an early result shows which one must be requested");
 	async_worker_commit(&w, now);
 	now = w.weights.retry_ns;
 	pushes(1);
 	ok(writes_control(CONTROL_HELP, seg_word(1, 0, 3)),
-	    "a Help goes behind the segments that can leave");
+	    "a Help goes after the segments that can leave");
 	ok(async_worker_is_fresh(&w, 3) && !async_worker_is_fresh(&w, 4),
-	    "a gradient more than S rounds old is not sent");
+	    "a gradient that is more than S rounds old is not sent");
 }
 
 static void
@@ -247,7 +251,8 @@ test_server(void)
 	server.whole = true;
 	member(&server, &(struct async_worker_conf){ 0 });
 	receive_help(0, 0);
-	ok(silent(), "before anything was sent nothing can be asked for");
+	ok(silent(), "before its first push a worker ignores requests for "
+	    "segments");
 	async_worker_commit(&w, now);
 	sends_run(0, 0, RUN);
 	count_sent(RUN);
@@ -255,23 +260,24 @@ test_server(void)
 	receive_help(0, RUN);
 	receive_help(1, 0);
 	ok(sends_run(0, RUN - 1, 1) && o.again,
-	    "a segment that was sent is sent again");
+	    "a worker sends a requested segment again");
 	count_sent(1);
 	ok(sends_run(0, RUN, RUN) && !o.again,
-	    "one yet to be sent, or of another gradient, is not");
+	    "a worker does not send a segment that was not sent yet, or of "
+	    "another gradient");
 	count_sent(RUN);
 	sends_run(0, 2 * RUN, 2);
 	count_sent(2);
 	ok(!async_worker_is_ready(&w, true, now) &&
 	    async_worker_ready_ns(&w) == ASYNC_WORKER_NEVER,
-	    "the next has to wait for the answer");
+	    "the next gradient waits for the answer");
 	for (uint32_t i = 2; i < SEGS; i++)
 		receive_help(0, i);
 	for (uint32_t i = 2; i < SEGS; i += RUN) {
 		good = good && sends_run(0, i, RUN) && o.again;
 		count_sent(o.count);
 	}
-	ok(good && silent(), "what follows each other is sent in runs");
+	ok(good && silent(), "successive segments are sent in runs");
 	now += SECOND - 1;
 	while (async_worker_next(&w, now, &o) && o.count == 0)
 		;
@@ -280,9 +286,10 @@ test_server(void)
 	ok(pushes(0) && w.n[ASYNC_WORKER_SENT] == 1 &&
 	    w.n[ASYNC_WORKER_SEGMENTS] == SEGS &&
 	    w.n[ASYNC_WORKER_RESENT] == 1 + 8 + SEGS,
-	    "of a second, and all of it is sent again");
+	    "after a second of silence all of the push is sent again");
 	receive_rounds(0, 0, SEGS - 1);
-	ok(async_worker_is_ready(&w, true, now), "until there is an answer");
+	ok(async_worker_is_ready(&w, true, now),
+	    "the worker does that until there is an answer");
 }
 
 /* It is over, and says so. */
@@ -361,7 +368,7 @@ test_ends(void)
 	join_again(3, 5);
 	ok(async_worker_is_going(&w) && !async_worker_is_ready(&w, true, now) &&
 	    writes_control(CONTROL_HELP, seg_word(2, 0, 0)),
-	    "let in again it asks to be shown its last result");
+	    "a worker that joins again requests its last result");
 	vec[0]++;
 	receive_rounds(2, 0, 0);
 	ended_with(ASYNC_WORKER_OTHER,
@@ -374,11 +381,12 @@ test_ends(void)
 	    "may have been restarted; restore weights that all workers share");
 	join_again(3, 5);
 	receive_rounds(2, 0, 0);
-	ok(async_worker_is_ready(&w, true, now), "with its own it goes on");
+	ok(async_worker_is_ready(&w, true, now),
+	    "with its own result the worker continues");
 	async_worker_leave(&w, now);
 	ok(!async_worker_is_ready(&w, true, now) &&
 		writes_control(CONTROL_LEAVE, 0),
-	    "and leaves when it is asked to");
+	    "the worker leaves when it is told to");
 }
 
 /* The rounds that a worker lacks need pushes, for which others wait too. */
@@ -393,7 +401,7 @@ test_behind(void)
 	    "a worker that lacks rounds does not push");
 	now += ASYNC_WEIGHTS_QUIET_MAX_NS;
 	ok(async_worker_is_ready(&w, true, now),
-	    "it does if nothing has arrived for a second");
+	    "a worker that lacks rounds pushes after a second of silence");
 }
 
 /* A server on a bad network: what it has of the push, what it has answered. */
@@ -478,7 +486,7 @@ test_loss(void)
 	}
 	ok(done == 500 && async_worker_is_going(&w) && s.push >= 499 &&
 	    w.n[ASYNC_WORKER_RESENT] > 0, "a server answers all of 500 "
-	    "gradients though 20 %% is lost both ways");
+	    "gradients although 20 %% of the packets are lost both ways");
 }
 
 int

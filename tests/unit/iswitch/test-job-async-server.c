@@ -46,17 +46,18 @@ check_whole(enum reduce_kind kind, bool as_came, const char *name)
 	rig_segment(1, 0, 0, 4, 0x1p24f);
 	rig_segment(0, 0, 0, 4, 1);
 	ok(rig_n == 0 && rig.job[0]->core.sums.ready[0] == 1,
-	    "%s: all of segment 0, and it waits for 1", name);
+	    "%s: with all of segment 0, the server waits for segment 1", name);
 	send_vector(2, 0, 5);
 	send_vector(1, 0, 5);
 	rig_segment(0, 0, 1, 2, 5);
 	ok(rig_n == 6 && rig_result(&g) == 15 && g.index == 1 && g.n == 2,
-	    "%s: the last of the last vector: all of it goes out", name);
+	    "%s: with the last segment of the last vector, the server sends "
+	    "all of the sum", name);
 	seg_parse(rig_out[0].bytes, rig_out[0].len, &g);
 	sum = vec_get(g.vec, 0);
 	/* 1 + 2^24 is 2^24 in binary32; 1 + 1 + 2^24 is not */
 	ok(sum == 0x1p24f && g.contributions == 3 && g.index == 0,
-	    "%s: sums are as the switch's, %g", name, (double)sum);
+	    "%s: the sum equals that of a switch, %g", name, (double)sum);
 	rigged_close(&rig_plane);
 }
 
@@ -117,23 +118,30 @@ test_helps(void)
 	send_vector(0, 0, 1);
 	rig_segment(1, 0, 0, 4, 1);
 	advance_time(LOSS_TIMER_QUIET_NS / 2);
-	ok(rig_n == 0, "amid a vector there may be a little silence");
+	ok(rig_n == 0, "within a vector there may be a short silence");
 	advance_time(LOSS_TIMER_QUIET_NS);
 	ok(rig_n == 1 && is_asked(0, 1001, 0, 1),
-	    "then who lacks 1 is asked for it, and nobody else");
+	    "then the server requests segment 1 from the worker that lacks it, "
+	    "and from no other");
 	advance_time(LOSS_TIMER_QUIET_NS);
-	ok(rig_n == 0, "and again after twice as long");
+	ok(rig_n == 0, "the server waits twice as long before the next "
+	    "request");
 	advance_time(2 * LOSS_TIMER_QUIET_NS);
-	ok(rig_n == 1 && is_asked(0, 1001, 0, 1), "if it has not come");
+	ok(rig_n == 1 && is_asked(0, 1001, 0, 1),
+	    "then the server requests the segment again");
 	rig_segment(1, 0, 1, 2, 1);
-	ok(rig_n == 4, "it comes: both get both");
+	ok(rig_n == 4, "when the segment arrives, both workers get both "
+	    "segments");
 	advance_time(LOSS_TIMER_CEILING_NS);
-	ok(rig_n == 0, "who has begun nothing new is not asked");
+	ok(rig_n == 0, "a worker that has not started a vector gets no "
+	    "request");
 	ok(rig_say(1000, CONTROL_HELP, seg_word(1, 0, 0), 8, &a) ==
-	    CONTROL_DONE && rig_n == 1, "a Help before anything of 1");
+	    CONTROL_DONE && rig_n == 1, "a worker sends Help before any "
+	    "segment of iteration 1");
 	advance_time(LOSS_TIMER_QUIET_NS);
 	ok(rig_n == 2 && is_asked(0, 1000, 1, 0) && is_asked(1, 1000, 1, 1),
-	    "shows that all of it was lost: it is asked for all");
+	    "that Help shows that all of its vector was lost, so the server "
+	    "requests all of it");
 	rigged_close(&rig_plane);
 }
 
@@ -180,7 +188,7 @@ test_waits(void)
 		same = check_patience(t, 20, 0) && same;
 	ok(same, "the eighth loss is found as soon as the first");
 	ok(check_patience(8, 20, 15) && check_patience(9, 20 + 2 * 15, 0),
-	    "what is late all the same may be so again");
+	    "if segments are late, the server waits longer for the next");
 	rigged_close(&rig_plane);
 }
 
@@ -200,16 +208,18 @@ test_holes(void)
 	advance_time(LOSS_TIMER_QUIET_NS);
 	ok(rig_n == JOB_ASKS_FIRST && is_asked(0, 1000, 0, 1) &&
 	    is_asked(JOB_ASKS_FIRST - 1, 1000, 0, 2 * JOB_ASKS_FIRST - 1),
-	    "of 50 holes the first %d are asked for", JOB_ASKS_FIRST);
+	    "of 50 missing segments the server requests the first "
+	    "%d", JOB_ASKS_FIRST);
 	for (asks = rig_n; i + 1 < SEGS / 2; i++) {
 		rig_segment(0, 0, 2 * i + 1, 4, 1);
 		asks += rig_n;
 		most = rig_n > most ? rig_n : most;
 	}
 	ok(asks == SEGS / 2 && most == 2,
-	    "and one or two more for each that comes, without a silence");
+	    "the server requests one or two more for each segment that "
+	    "arrives, without a silence");
 	rig_segment(0, 0, SEGS - 1, 4, 1);
-	ok(rig_n == SEGS, "then there is the answer");
+	ok(rig_n == SEGS, "then the server sends the answer");
 	rigged_close(&rig_plane);
 }
 
@@ -241,7 +251,7 @@ test_turns(void)
 			good = good && (v == w || n[v] % SEGS == 0);
 	}
 	ok(good && n[0] == SEGS && n[1] == SEGS && n[2] == SEGS,
-	    "answers: each has its own whole before the next one's begins");
+	    "each worker gets its whole answer before the next answer begins");
 	rigged_close(&rig_plane);
 }
 
@@ -264,31 +274,32 @@ test_answers(void)
 	rig_open(&cf, 0);
 	ok(join_at(0, 1000, 0, 7, &a) == CONTROL_DONE && a.next == 1 &&
 	    send_vector(0, 0, 1) == 0 && rig_count(JOB_EARLY) == 2,
-	    "before H have joined a server takes nothing");
+	    "before H workers have joined, a server ignores segments");
 	ok(join_at(1, 1001, 0, 8, &a) == CONTROL_REFUSED,
-	    "who begins from other weights is refused");
-	ok(join_at(1, 1001, 0, 7, &a) == CONTROL_DONE, "two are in");
+	    "a worker with other first weights is refused");
+	ok(join_at(1, 1001, 0, 7, &a) == CONTROL_DONE,
+	    "the second worker has joined");
 	ok(send_vector(0, 1, 1) == 2 && rig_result(&g) == 1 &&
 		g.iteration == 0 && g.contributions == 1 &&
 		rig_out[0].port == 1000,
-	    "a vector is answered at once, its sender alone, round 0");
+	    "a vector is answered at once, to its sender alone, with round 0");
 	ok(send_vector(1, 0, 2) == 2 && rig_result(&g) == 3 &&
 		g.iteration == 0 && rig_out[0].port == 1001,
-	    "another's answer is what it has not been told: 1 + 2, round 0");
+	    "another worker's first answer is 1 + 2, with round 0");
 	ok(send_vector(1, 1, 4) == 2 && rig_result(&g) == 4 && g.iteration == 1,
-	    "its next: 4, round 1");
+	    "its next answer is 4, with round 1");
 	ok(send_vector(0, 2, 1) == 2 && rig_result(&g) == 7 && g.iteration == 1,
-	    "the first one's: 2 + 4 + 1");
+	    "the next answer of the first worker is 2 + 4 + 1");
 	rig_segment(0, 2, 0, 4, 1);
 	ok(rig_n == 0 && rig_count(JOB_DUPLICATE) == 1,
-	    "a segment again: duplicate");
+	    "a second copy of a segment counts as a duplicate");
 	rig_segment(0, 3, 0, 4, 100);
 	ok(send_vector(0, 4, 2) == 2 && rig_result(&g) == 2 &&
 	    rig_count(JOB_INCOMPLETE) == 1,
-	    "a vector that lost a segment is left out, and counted");
+	    "a vector with a lost segment is not added, and counted");
 	ok(send_vector(0, 5, NAN) == 2 && rig_result(&g) == 0 &&
 	    rig_count(JOB_NONFINITE) == 1,
-	    "one that is not finite is not added, but answered");
+	    "a vector that is not finite is not added, but answered");
 	rigged_close(&rig_plane);
 }
 
@@ -305,35 +316,37 @@ test_keeps(void)
 	for (uint32_t t = 0; t < 20; t++)
 		good = good && send_vector(0, t, (float)t) == 2 &&
 		    rig_result(&g) == (float)t && g.iteration == t;
-	ok(good, "20 vectors, 20 answers");
+	ok(good, "20 vectors get 20 answers");
 	ok(rig_say(1000, CONTROL_HELP, seg_word(4, 0, 1), 8, &a) ==
 	    CONTROL_DONE && rig_n == 2 && rig_out[0].tos == SEG_TOS &&
 	    seg_parse(rig_out[0].bytes, rig_out[0].len, &g) &&
 	    g.iteration == 4 && g.index == 1 && vec_get(g.vec, 0) == 4,
-	    "Help: the 16th last is kept");
+	    "the 16th last answer is kept for Help");
 	ok(rig_say(1000, CONTROL_HELP, seg_word(3, 0, 1), 8, &a) ==
-	    CONTROL_GONE, "the one before is gone");
+	    CONTROL_GONE, "the answer before that is gone");
 	ok(rig_say(1000, CONTROL_HELP, seg_word(20, 0, 1), 8, &a) ==
-	    CONTROL_DONE && rig_n == 1, "the next is yet to come");
+	    CONTROL_DONE && rig_n == 1, "the next answer does not exist yet");
 	ok(join_at(1, 1001, 0, 7, &a) == CONTROL_DONE && a.next == 2 &&
 	    rig_say(1001, CONTROL_HELP, seg_word(0, 0, 0), 8, &a) ==
 	    CONTROL_DONE && seg_parse(rig_out[0].bytes, rig_out[0].len, &g) &&
 	    vec_get(g.vec, 0) == 190,
-	    "who comes late finds all of the total in its round 0");
+	    "a worker that joins late gets the total as its round 0");
 	ok(send_vector(1, 0, 10) == 2 && rig_result(&g) == 10 &&
 		g.iteration == 1,
-	    "and its own vector after it");
+	    "then it gets the answer to its own vector");
 	ok(join_at(0, 1005, 20, 0, &a) == CONTROL_DONE && a.next == 21,
-	    "one that comes back goes on");
+	    "a worker that returns continues");
 	rig_segment(5, 0, 0, 4, 1);
 	rig_segment(5, 0, 1, 2, 1);
-	ok(rig_result(&g) == 11 && g.iteration == 20, "with what it missed");
+	ok(rig_result(&g) == 11 && g.iteration == 20,
+	    "its next answer has the sums that it missed");
 	ok(join_at(0, 1006, 0, 7, &a) == CONTROL_DONE && a.next == 2 &&
 	    rig_say(1006, CONTROL_HELP, seg_word(0, 0, 0), 8, &a) ==
 	    CONTROL_DONE && seg_parse(rig_out[0].bytes, rig_out[0].len, &g) &&
-	    vec_get(g.vec, 0) == 201, "one that begins anew gets it all");
+	    vec_get(g.vec, 0) == 201, "a worker that starts again gets the "
+	    "total");
 	ok(join_at(0, 1007, 9, 0, &a) == CONTROL_REFUSED,
-	    "rounds that never were are refused");
+	    "a worker that claims unknown rounds is refused");
 	rigged_close(&rig_plane);
 }
 
@@ -364,7 +377,7 @@ test_drifts(void)
 	send_vector(1, N, 0);
 	got[1] += (double)rig_result(&g);
 	ok(fabs(got[0] - want) < 1e-6 && fabs(got[1] - want) < 1e-6,
-	    "after %d vectors no answer has been rounded away", N);
+	    "after %d vectors no answer has lost a part by rounding", N);
 	rigged_close(&rig_plane);
 }
 
@@ -375,12 +388,13 @@ test_memory(void)
 	struct control_ack a;
 
 	rig_open(&cf, 4000);
-	ok(join_at(0, 1000, 0, 7, &a) == CONTROL_DONE, "room for one");
+	ok(join_at(0, 1000, 0, 7, &a) == CONTROL_DONE,
+	    "there is memory for one worker");
 	ok(join_at(1, 1001, 0, 7, &a) == CONTROL_DONE ||
-	    a.status == CONTROL_NO_ROOM, "perhaps for another");
+	    a.status == CONTROL_NO_ROOM, "there may be memory for another");
 	for (uint32_t w = 2; w < 8; w++)
 		join_at(w, (uint16_t)(1000 + w), 0, 7, &a);
-	ok(a.status == CONTROL_NO_ROOM, "not for eight");
+	ok(a.status == CONTROL_NO_ROOM, "there is no memory for eight workers");
 	rigged_close(&rig_plane);
 }
 
@@ -430,10 +444,12 @@ test_served_again(void)
 		rig_segment(0, (uint32_t)round++, 0, 4, 1);
 		n = count_answers(1000, 0, probes);
 		ok(n >= 4 && n <= 9 && rig_count(JOB_WITHHELD) >= 991,
-		    "%s: asked for 1,000 times, an answer comes %u times",
+		    "%s: of 1,000 requests for an answer, the server answers "
+		    "%u",
 		    probes ? "Probe" : "Help", n);
 		n = count_answers(1000, 10000000, probes);
-		ok(n >= 99 && n <= 101, "and %u times in ten seconds", n);
+		ok(n >= 99 && n <= 101, "the server answers %u requests in ten "
+		    "seconds", n);
 	}
 	rigged_close(&rig_plane);
 }
@@ -444,7 +460,7 @@ main(void)
 	check_whole(REDUCE_SUM, false, "sum");
 	check_whole(REDUCE_ORDERED, true, "ordered, as they came");
 	ok(sum_in_order(false) == 0x1p24f && sum_in_order(true) == 0x1p24f + 2,
-	    "rows kept are added by number, or as they came");
+	    "stored rows are added in the order of numbers, or of arrival");
 	test_helps();
 	test_waits();
 	test_holes();

@@ -86,7 +86,7 @@ test_nacks(void)
 		add(0, 0, i);
 		quiet = quiet && rig_n == 0;
 	}
-	ok(quiet, "no gap, no NACK");
+	ok(quiet, "without a gap there is no NACK");
 	for (uint32_t i = 0; i < 6; i++) {
 		if (i == 2)
 			continue;
@@ -95,7 +95,7 @@ test_nacks(void)
 	}
 	ok(quiet && nack(&h) == 2 && h.lacks.bytes == 1 && h.last == 5 &&
 	    h.mark == 0 && !repair_lacks(&h.lacks, 3),
-	    "a NACK when 3 have come behind a gap");
+	    "a switch sends a NACK when 3 segments have arrived after a gap");
 	for (uint32_t i = 7; i < 13; i++) {
 		add(1, 0, i);
 		quiet = quiet && nack(&h) == NOT_THERE;
@@ -104,8 +104,8 @@ test_nacks(void)
 	quiet = quiet && nack(&h) == NOT_THERE;
 	add(1, 0, 14);
 	ok(quiet && nack(&h) == 6 && !repair_lacks(&h.lacks, 2) &&
-	    !repair_lacks(&h.lacks, 7), "the next after 8 segments, and no "
-	    "index twice");
+	    !repair_lacks(&h.lacks, 7), "the next NACK follows after 8 "
+	    "segments, and names no index twice");
 	add(1, 0, 2);
 	probe(1, &(struct repair_help){ .mark = 16, .upto = SEGS,
 	    .last = REPAIR_NONE }, &s);
@@ -114,11 +114,11 @@ test_nacks(void)
 	add(1, 0, 3);
 	probe(1, &(struct repair_help){ .mark = 16, .upto = 15,
 	    .last = REPAIR_NONE }, &s);
-	ok(quiet && s.dups == 1, "what was asked for and came twice is "
-	    "counted, what was not is not");
+	ok(quiet && s.dups == 1, "a duplicate of a requested segment is "
+	    "counted, and of another segment is not");
 	ok(rig.job[0]->core.members.m[1].loss_detect->slack ==
 		2 * LOSS_DETECT_SLACK,
-	    "and more may overtake from then on");
+	    "from then on more segments may arrive before a late one");
 	rigged_close(&rig_plane);
 }
 
@@ -139,12 +139,14 @@ test_states(void)
 	ok(probe(1, &h, &s) == 1 && !s.whole && !s.notice && s.mark == 4 &&
 	    s.seen == h.mark && s.resent == 0 && s.lacks.base == 1 &&
 	    repair_lacks(&s.lacks, 3) && repair_lacks(&s.lacks, 5) &&
-	    !repair_lacks(&s.lacks, 7), "a STATE: what lacks of those sent");
+	    !repair_lacks(&s.lacks, 7), "a STATE says which of the sent "
+	    "segments are missing");
 	probe_xid--;
 	h.mark = 3;
-	ok(probe(1, &h, &s) == 0, "the same xid once more is not answered");
+	ok(probe(1, &h, &s) == 0, "a Probe with the same xid is not answered "
+	    "again");
 	ok(probe(1, &h, &s) == 1 && s.seen == 3,
-	    "a lower mark is that of a member started again");
+	    "a lower mark means that the member restarted");
 	for (uint32_t i = 1; i < 8; i += 2)
 		add(1, 0, i);
 	for (uint32_t i = 0; i < 8; i++)
@@ -152,20 +154,24 @@ test_states(void)
 	h.last = 7;
 	probe(0, &h, &s);
 	ok(s.resent == 5 && rig_n == 6 && rig_out[0].tos == SEG_TOS &&
-	    rig_out[5].tos == CONTROL_TOS, "sent again: what was done 3 "
-	    "before the last that came, ahead of the STATE");
+	    rig_out[5].tos == CONTROL_TOS, "the switch sends results again "
+	    "that were complete 3 marks before the last that arrived, and then "
+	    "the STATE");
 	h.last = REPAIR_NONE;
 	h.seen = 2;
 	probe(0, &h, &s);
-	ok(s.resent == 2, "or what a STATE had told of");
+	ok(s.resent == 2, "it also sends results again that a STATE has "
+	    "reported");
 	for (uint32_t i = 8; i < SEGS; i++)
 		add(0, 0, i);
 	for (uint32_t i = 8; i < SEGS - 1; i++)
 		add(1, 0, i);
 	add(1, 0, SEGS - 1);
 	ok(state(0, &s) == 1 && s.whole && s.notice && s.lacks.bytes == 0 &&
-	    rig_out[0].tos == SEG_TOS, "a notice when all is there");
-	ok(state(1, &s) == 1, "to all who were told that it was not");
+	    rig_out[0].tos == SEG_TOS, "the switch sends a notice when all "
+	    "segments have arrived");
+	ok(state(1, &s) == 1, "the notice goes to all members that had a STATE "
+	    "with missing segments");
 	add(1, 0, 2);
 	ok(rig_n == 0 && rig_count(JOB_NOTICES) == 2 && rig_count(JOB_STATES)
 	    == 4 && rig_count(JOB_PROBES) == 4, "once");
@@ -189,12 +195,13 @@ test_wraps(void)
 	}
 	h.seen = UINT32_MAX;
 	ok(probe(0, &h, &s) == 1 && s.mark == 3 && s.resent == 4,
-	    "a mark of 2^32 - 1 is before that of 0");
+	    "mark 2^32 - 1 is before mark 0");
 	h.seen = 1;
-	ok(probe(0, &h, &s) == 1 && s.resent == 6, "and 1 after it");
+	ok(probe(0, &h, &s) == 1 && s.resent == 6, "mark 1 is after mark 0");
 	h.last = 7;
 	h.seen = UINT32_MAX;
-	ok(probe(0, &h, &s) == 1 && s.resent == 5, "3 before 3 is 0");
+	ok(probe(0, &h, &s) == 1 && s.resent == 5,
+	    "3 marks before mark 3 is mark 0");
 	rigged_close(&rig_plane);
 }
 
@@ -209,12 +216,14 @@ test_closed(void)
 	for (uint32_t i = 0; i < 8; i++)
 		add(0, 0, i);
 	ok(rig_count(JOB_EARLY) == 8 && probe(0, &h, &s) == 0,
-	    "before a job opens nothing lacks: it would be early again");
+	    "before a job opens, a STATE names no missing segments, because "
+	    "they would be early again");
 	rig_join_as(1001, (struct control_join){ .type = CONTROL_WORKER,
 	    .worker = 1, .repairs = true, .elements = SEGS * F }, &a);
 	ok(state(0, &s) == 1 && s.notice && !s.whole && s.lacks.base == 0 &&
 	    repair_lacks(&s.lacks, 7) && !repair_lacks(&s.lacks, 8) &&
-	    s.seen == 8, "when it does, all that was sent");
+	    s.seen == 8, "when the job opens, a STATE requests all that was "
+	    "sent");
 	rigged_close(&rig_plane);
 }
 
@@ -240,22 +249,26 @@ test_recounts(void)
 			add(0, t, i);
 	}
 	added = rig_count(JOB_ADDED);
-	ok(added == 2 * SEGS, "two pushes are taken");
+	ok(added == 2 * SEGS, "two pushes are accepted");
 	ok(probe(0, &(struct repair_help){ .iteration = 0, .upto = SEGS,
 	    .mark = SEGS }, &s) == 1 && s.iteration == 1 && s.lacks.bytes ==
-	    0, "a Probe that was overtaken is not told of its push");
+	    0, "a Probe about an overtaken push gets the STATE of the later "
+	    "push");
 	add(0, 0, 3);
 	ok(rig_count(JOB_ADDED) == added && rig_count(JOB_DUPLICATE) == 1,
-	    "and that push does not count once more");
+	    "the overtaken push is not added again");
 	ok(probe(0, &(struct repair_help){ .iteration = 0, .upto = SEGS,
 	    .mark = SEGS, .seen = s.mark - 1 }, &s) == 1 && s.iteration == 1,
-	    "nor after another Probe from before the answer");
+	    "the push is not added again after another Probe from before the "
+	    "answer");
 	ok(probe(0, &(struct repair_help){ .iteration = 0, .upto = SEGS,
 	    .mark = SEGS, .seen = s.mark }, &s) == 1 && s.iteration == 0 &&
 	    repair_lacks(&s.lacks, 0) && repair_lacks(&s.lacks, SEGS - 1),
-	    "who has seen the mark was started again, and lacks it all");
+	    "a member that has seen the mark has restarted, and lacks all of "
+	    "its push");
 	add(0, 0, 3);
-	ok(rig_count(JOB_ADDED) == added + 1, "and is taken from there");
+	ok(rig_count(JOB_ADDED) == added + 1, "the push of the restarted "
+	    "member is added");
 }
 
 int

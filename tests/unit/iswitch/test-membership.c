@@ -94,34 +94,38 @@ test_join(void)
 		join.elements == 100 && join.next == 9 && join.crc == 0xabc &&
 		join.again && join.floats == 0 && sent.job == 3 &&
 		sent.xid == 77,
-	    "a Join says who it is and where it stands");
+	    "a Join has the worker's number and its next iteration");
 	ok(write_message(&m, 2) == 0 &&
 		membership_deadline_ns(&m) == 20 * MS + 1,
-	    "and is not repeated at once");
+	    "a Join is not repeated at once");
 	ok(write_message(&m, 20 * MS + 1) == CONTROL_JOIN && sent.xid == 77 &&
 	    membership_deadline_ns(&m) == 60 * MS + 1,
-	    "without an answer it is, the same, after twice as long");
+	    "without an answer a Join is repeated, after twice as long each "
+	    "time");
 	ok(receive_ack(&m, 3, 76, in, 21 * MS) == MEMBERSHIP_IGNORED &&
 	    receive_ack(&m, 4, 77, in, 21 * MS) == MEMBERSHIP_IGNORED &&
-	    m.ignored == 2, "Acks of others mean nothing");
+	    m.ignored == 2, "an Ack for another request is ignored");
 	ok(receive_ack(&m, 3, 77, in, 21 * MS) == MEMBERSHIP_IN &&
 	    membership_works(&m) && m.floats == 30 && m.segs == 4 &&
 	    m.job_next == 12 && m.h == 4 && m.members == 2,
-	    "its own lets it in");
+	    "the Ack of the Join makes the worker a member");
 	ok(membership_deadline_ns(&m) == 20 * MS + 1 + 3 * SECOND &&
 		write_message(&m, membership_deadline_ns(&m)) == CONTROL_JOIN &&
 		sent.xid == 78 && join.floats == 30,
-	    "silent for a third of 9 s: a sign of life");
+	    "after a third of 9 s without a message the worker sends a sign of "
+	    "life");
 	ok(receive_ack(&m, 3, 78, in, 3100 * MS) == MEMBERSHIP_STAYS,
-	    "whose answer changes nothing");
+	    "the answer to a sign of life changes nothing");
 	write_message(&m, 6100 * MS + 1);
 	membership_xid(&m);
 	ok(write_message(&m, 6200 * MS) == CONTROL_JOIN && sent.xid == 81 &&
 	    receive_ack(&m, 3, 79, in, 6200 * MS) == MEMBERSHIP_STAYS &&
 	    membership_deadline_ns(&m) == 9200 * MS,
-	    "a Join after another request is a new one, either Ack will do");
+	    "a Join after another request has a new xid, and either Ack "
+	    "counts");
 	membership_note_sent(&m, 7000 * MS);
-	ok(membership_deadline_ns(&m) == 10000 * MS, "whatever is said is one");
+	ok(membership_deadline_ns(&m) == 10000 * MS,
+	    "any message counts as a sign of life");
 }
 
 /* Refused with `no`: are these the words? */
@@ -180,12 +184,13 @@ test_end(void)
 	}
 	ok(m.end == MEMBERSHIP_UNANSWERED && m.joins == 10 && strcmp(
 	    membership_why(&m, why), "job 3: no answer to a Join after 5.0 s;"
-	    " is a switch running there?") == 0, "it gives up in time: %s",
+	    " is a switch running there?") == 0,
+	    "a worker gives up after a limited time: %s",
 	    why);
 	m = member();
 	ok(receive_action(&m, CONTROL_RESET, 3) == MEMBERSHIP_ENDED &&
 	    m.end == MEMBERSHIP_RESET && write_message(&m, 1000 * SECOND) == 0,
-	    "a Reset ends it: %s", membership_why(&m, why));
+	    "a Reset ends the membership: %s", membership_why(&m, why));
 }
 
 static void
@@ -202,29 +207,31 @@ test_halt(void)
 	ok(membership_deadline_ns(&m) == 2 * SECOND &&
 	    write_message(&m, 2 * SECOND) == CONTROL_JOIN &&
 	    receive_ack(&m, 3, 78, not_yet, 2 * SECOND) == MEMBERSHIP_NOTHING &&
-	    membership_deadline_ns(&m) == 3 * SECOND, "a Join once a second");
+	    membership_deadline_ns(&m) == 3 * SECOND,
+	    "a halted worker sends a Join every second");
 	write_message(&m, 3 * SECOND);
 	ok(receive_ack(&m, 3, 79, in, 3 * SECOND) == MEMBERSHIP_RESUMED &&
-	    membership_works(&m), "until it is let in again");
+	    membership_works(&m), "an Ack lets the worker continue");
 	receive_action(&m, CONTROL_HALT, 4 * SECOND);
 	ok(receive_action(&m, CONTROL_RESUME, 5 * SECOND) ==
 		    MEMBERSHIP_RESUMED &&
 		membership_works(&m) &&
 		membership_deadline_ns(&m) == 6 * SECOND,
-	    "or told to go on");
+	    "a Resume lets the worker continue");
 	ok(receive_action(&m, CONTROL_HELP, 5 * SECOND) == MEMBERSHIP_ASKED &&
-	    m.seg.iteration == 4 && m.seg.index == 2, "asked for a segment");
+	    m.seg.iteration == 4 && m.seg.index == 2,
+	    "a Help requests a segment");
 	closed.closed = true;
 	m = make_member(&worker);
 	write_message(&m, 1);
 	ok(receive_ack(&m, 3, 77, closed, 1) == MEMBERSHIP_IN && m.closed &&
 	    membership_deadline_ns(&m) == 50 * MS + 1,
-	    "others are still to join: it asks again in 50 ms");
+	    "while others have not joined, the worker asks again after 50 ms");
 	receive_action(&m, CONTROL_HALT, 2);
 	receive_action(&m, CONTROL_RESUME, 3);
 	ok(membership_deadline_ns(&m) <= 2 + SECOND &&
 		write_message(&m, 2 + SECOND) == CONTROL_JOIN,
-	    "also after a Halt");
+	    "the worker also asks again after a Halt");
 }
 
 static void
@@ -239,27 +246,31 @@ test_loss(void)
 
 	ok(receive_ack(&m, 3, 5, gone, 2) == MEMBERSHIP_LOST &&
 	    m.seg.iteration == 8 && m.seg.index == 1,
-	    "a result that nobody has is told");
+	    "a result that the switch no longer has is reported");
 	ok(receive_ack(&m, 0, 5, out, 2) == MEMBERSHIP_OUT &&
 	    !membership_works(&m) && write_message(&m, 2) == CONTROL_JOIN,
-	    "no member any more, under job 0: it joins again");
-	ok(receive_ack(&m, 3, 78, in, 3) == MEMBERSHIP_IN, "and is in again");
+	    "an Ack with job 0 means that the worker is no longer a member, "
+	    "and it joins again");
+	ok(receive_ack(&m, 3, 78, in, 3) == MEMBERSHIP_IN,
+	    "then the worker is a member again");
 	membership_leave(&m, 4);
 	ok(write_message(&m, 4) == CONTROL_LEAVE && write_message(&m, 5) == 0 &&
-	    write_message(&m, 20000004) == CONTROL_LEAVE, "Leave is repeated");
+	    write_message(&m, 20000004) == CONTROL_LEAVE,
+	    "a Leave is repeated");
 	ok(receive_ack(&m, 3, 79, left, 6) == MEMBERSHIP_ENDED &&
 	    m.end == MEMBERSHIP_LEFT && membership_why(&m, why)[0] == '\0',
-	    "until it is heard");
+	    "a Leave is repeated until it is answered");
 	m = make_member(&worker);
 	membership_leave(&m, 4);
-	ok(m.end == MEMBERSHIP_LEFT, "who is not in need not leave");
+	ok(m.end == MEMBERSHIP_LEFT, "a worker that is not a member does not "
+	    "send a Leave");
 	m = member();
 	membership_leave(&m, 4);
 	for (uint64_t now = 4; m.end == MEMBERSHIP_GOING;
 	    now = membership_deadline_ns(&m))
 		write_message(&m, now);
 	ok(m.leaves == MEMBERSHIP_LEAVES && m.end == MEMBERSHIP_LEFT,
-	    "or until it has been said often enough");
+	    "a Leave is repeated only a limited number of times");
 }
 
 /* A switch below another never gives up, and goes by its own number. */
@@ -280,7 +291,8 @@ test_switch(void)
 	}
 	ok(m.end == MEMBERSHIP_GOING && sent.xid == 77 &&
 	    join.type == CONTROL_SWITCH && join.worker == 2 && !join.async &&
-	    join.floats == 30, "a switch asks its parent until it answers");
+	    join.floats == 30, "a switch sends Joins to its parent until the "
+	    "parent answers");
 	no.async = true;
 	gone = m;
 	receive_ack(&gone, 3, 77, no, now);
@@ -290,7 +302,7 @@ test_switch(void)
 	ok(receive_ack(&m, 3, 77, in, now) == MEMBERSHIP_IN &&
 	    receive_action(&m, CONTROL_HALT, now) == MEMBERSHIP_HALTED &&
 	    receive_action(&m, CONTROL_RESUME, now) == MEMBERSHIP_RESUMED,
-	    "and hears of what it is to pass on");
+	    "a switch gets the Halt and the Reset that it must forward");
 }
 
 /* Data is proved by the pass that the channel had when we were let in. */
@@ -309,7 +321,7 @@ passes(void)
 	ch.cookie[0] = 'N';
 	receive_ack(&m, 3, 77, a, 2);
 	ok(memcmp(m.tags.cookie, ch.cookie, TAG_COOKIE_BYTES) == 0 &&
-	    m.tags.on, "proofs are of the pass that let us in");
+	    m.tags.on, "tags use the cookie with which the worker joined");
 }
 
 /* A message that anyone may have forged ends nothing. */
@@ -322,31 +334,34 @@ doubts(void)
 	write_message(&m, 1);
 	membership_receive_doubtful(&m, CHANNEL_CLIENT_CHALLENGED, &c, 2);
 	ok(write_message(&m, 2) == CONTROL_JOIN && sent.xid == 77,
-	    "challenged: at once the same again, under the same xid");
+	    "after a challenge the worker sends the same Join at once, with "
+	    "the same xid");
 	membership_receive_doubtful(&m, CHANNEL_CLIENT_HINT, &c, 3);
 	ok(m.end == MEMBERSHIP_GOING &&
 		write_message(&m, 5 * SECOND + 1) == 0 &&
 		m.end == MEMBERSHIP_KEYED &&
 		strstr(membership_why(&m, why), "it has another key") != NULL,
-	    "a hint of another key is what is said when patience ends");
+	    "a hint at another key is reported when the worker gives up");
 	m = make_member(&worker);
 	write_message(&m, 1);
 	membership_receive_doubtful(&m, CHANNEL_CLIENT_BAD, &c, 3);
 	write_message(&m, 5 * SECOND + 1);
 	ok(strstr(membership_why(&m, why), "are not authenticated") != NULL,
-	    "so is an answer without a MAC");
+	    "an answer without a MAC is reported when the worker gives up");
 	m = member();
 	c.xid = 9;
 	membership_receive_doubtful(
 	    &m, CHANNEL_CLIENT_HINT, &c, 3 + MEMBERSHIP_HINT_NS);
 	ok(write_message(&m, 3 + MEMBERSHIP_HINT_NS) == CONTROL_JOIN &&
 		m.joined,
-	    "who may be forgotten joins once more, and stays what he is");
+	    "a worker that may be forgotten sends a Join, and stays a member");
 	membership_receive_doubtful(
 	    &m, CHANNEL_CLIENT_HINT, &c, 4 + MEMBERSHIP_HINT_NS);
-	ok(write_message(&m, 4 + MEMBERSHIP_HINT_NS) == 0, "not for each hint");
+	ok(write_message(&m, 4 + MEMBERSHIP_HINT_NS) == 0,
+	    "the worker does not do so for each hint");
 	ok(receive_ack(&m, 3, m.join_xid, in, 5 + MEMBERSHIP_HINT_NS) ==
-	    MEMBERSHIP_STAYS, "if he is known still");
+	    MEMBERSHIP_STAYS, "the worker stays a member if the switch still "
+	    "knows it");
 	membership_receive_doubtful(&m, CHANNEL_CLIENT_CHALLENGED, &c,
 	    5 * SECOND);
 	ok(m.joined && !membership_works(&m) &&
@@ -362,7 +377,8 @@ doubts(void)
 	    &m, CHANNEL_CLIENT_CHALLENGED, &c, 6 * SECOND + 1);
 	write_message(&m, 6 * SECOND + 1);
 	ok(receive_ack(&m, 3, m.join_xid, in, 6 * SECOND + 2) == MEMBERSHIP_IN,
-	    "who was challenged for it is let in anew");
+	    "a worker that was challenged for that Join becomes a member "
+	    "again");
 }
 
 /*
@@ -413,6 +429,6 @@ main(void)
 	test_loss();
 	test_switch();
 	test_challenged_member();
-	ok(foretold, "a Join is foretold, to who computes where it stands");
+	ok(foretold, "the module predicts each Join");
 	return tap_end();
 }

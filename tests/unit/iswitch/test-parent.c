@@ -27,18 +27,19 @@ test_child(void)
 	rig_open(&cf, 0);
 	rig_now = 1000;
 	ok(rig_join(0, 4, 0) == -1 && rig_n == 1 && rig_out[0].to ==
-	    POST_PARENT, "the first Join goes up before it is answered");
+	    POST_PARENT, "the first Join is forwarded to the parent before it "
+	    "is answered");
 	control_parse(rig_out[0].bytes, rig_out[0].len, &c);
 	p = control_put_ack(control_put(m, CONTROL_ACK, 1, c.xid), &up);
 	iswitch_receive_parent(&rig, 1, CONTROL_TOS, m, (size_t)(p - m),
 	    rig_now);
 	ok(rig_join(0, 4, 0) == CONTROL_DONE && rig_join(1, 4, 0) ==
-	    CONTROL_DONE, "then all are answered");
+	    CONTROL_DONE, "then all Joins are answered");
 	rig_segment(0, 0, 0, 4, 1);
 	rig_segment(1, 0, 0, 4, 2);
 	ok(rig_n == 1 && rig_out[0].to == POST_PARENT &&
 	    rig_result(&g) == 3 && g.contributions == 2,
-	    "the sum of this rack goes up");
+	    "the sum of the rack goes to the parent");
 	p = seg_put(m, 0, 5, 0);
 	for (size_t k = 0; k < 4; k++)
 		vec_set(p, k, 30);
@@ -47,7 +48,7 @@ test_child(void)
 	outbox_flush(rig.out);
 	ok(rig_n == 1 && rig_out[0].to == POST_GROUP &&
 	    rig_result(&g) == 30 && g.contributions == 5,
-	    "and what comes down goes to all");
+	    "a result of the parent goes to all workers");
 	iswitch_receive_parent(&rig, 1, SEG_TOS, m, 24, rig_now);
 	ok(rig_count(JOB_PARENT_OLD) == 1, "once");
 	rig_now += (uint64_t)3340000000;
@@ -55,7 +56,7 @@ test_child(void)
 	iswitch_run_deadlines(&rig, rig_now);
 	outbox_flush(rig.out);
 	ok(rig_n == 1 && rig_out[0].to == POST_PARENT,
-	    "a sign of life goes up in time");
+	    "the rack sends signs of life to its parent");
 	rigged_close(&rig_plane);
 }
 
@@ -82,11 +83,11 @@ check_forgotten(bool answered)
 	outbox_flush(rig.out);
 	ok(iswitch_deadline_ns(&rig) == UINT64_MAX &&
 		rig.budget.used_bytes == 0,
-	    "a job that nobody asks for again is given up%s",
+	    "a job that no worker requests again is dropped%s",
 	    answered ? ", joined upward or not" : "");
 	control_parse(rig_out[rig_n - 1].bytes, rig_out[rig_n - 1].len, &c);
 	ok(rig_out[rig_n - 1].to == POST_PARENT && c.action == CONTROL_LEAVE,
-	    "and the parent told: it may have us, though we have no word");
+	    "the rack sends a Leave, because the parent may have admitted it");
 	rigged_close(&rig_plane);
 }
 
@@ -131,26 +132,28 @@ test_gate(void)
 	rig_join_as(1000, j, &a);
 	answer_as_parent(up);
 	ok(rig_join_as(1000, j, &a) == CONTROL_DONE && a.closed,
-	    "a worker is told that others are still to come");
+	    "a worker learns that other workers have not joined");
 	j.worker = 1;
 	ok(rig_join_as(1001, j, &a) == CONTROL_DONE && a.closed,
-	    "and so is the last of a rack: the parent is not open");
+	    "the last worker of a rack learns that the parent is not open");
 	rig_segment(0, 0, 0, 4, 1);
 	rig_segment(1, 0, 0, 4, 2);
-	ok(rig_n == 0 && rig_count(JOB_EARLY) == 2, "nothing goes up yet");
+	ok(rig_n == 0 && rig_count(JOB_EARLY) == 2,
+	    "no sum goes to the parent yet");
 	rig_now += MEMBERSHIP_OPEN_NS;
 	rig_n = 0;
 	iswitch_run_deadlines(&rig, rig_now);
 	outbox_flush(rig.out);
-	ok(rig_n == 1 && rig_out[0].to == POST_PARENT, "it is asked soon");
+	ok(rig_n == 1 && rig_out[0].to == POST_PARENT,
+	    "the rack asks the parent again soon");
 	up.closed = false;
 	answer_as_parent(up);
 	ok(rig_join_as(1001, j, &a) == CONTROL_DONE && !a.closed,
-	    "when it is open, so is the rack");
+	    "when the parent is open, the rack is open");
 	rig_segment(0, 1, 0, 4, 1);
 	rig_segment(1, 1, 0, 4, 2);
 	ok(rig_n == 1 && rig_out[0].to == POST_PARENT,
-	    "and its sums go up");
+	    "then the sums of the rack go to the parent");
 	rigged_close(&rig_plane);
 }
 
@@ -172,22 +175,24 @@ test_parent_says(void)
 	rig_join_as(1000, j, &a);
 	control_put(m, CONTROL_HALT, 1, 1);
 	iswitch_receive_parent(&rig, 1, CONTROL_TOS, m, 8, rig_now);
-	ok(rig.job[0]->core.halted, "the parent halts a child");
+	ok(rig.job[0]->core.halted, "a parent can halt a rack");
 	rig_now += 1000000000;
 	rig_n = 0;
 	iswitch_run_deadlines(&rig, rig_now);
 	outbox_flush(rig.out);
 	ok(rig_n == 1 && rig_out[0].to == POST_PARENT,
-	    "which asks every second whether it may go on");
+	    "a halted rack asks its parent every second whether it may "
+	    "continue");
 	ack_as_parent(CONTROL_JOIN, CONTROL_DONE);
 	ok(!rig.job[0]->core.halted && rig_n == 1 && rig_out[0].to ==
 	    POST_GROUP && rig_out[0].bytes[0] == CONTROL_RESUME,
-	    "and does, though the Resume was lost");
+	    "the rack continues although the Resume was lost");
 	rig_segment(0, 7, 0, 4, 1);
 	ack_as_parent(CONTROL_HELP, CONTROL_NOT_MEMBER);
 	ok(rig_n == 1 && control_parse(rig_out[0].bytes, rig_out[0].len, &c) &&
 	    control_get_join(&c, &up) && up.next == 7 && up.crc == 0,
-	    "a parent that has forgotten is not told of old weights");
+	    "a rack does not tell a parent that has forgotten the job about "
+	    "old weights");
 	rigged_close(&rig_plane);
 }
 
@@ -206,10 +211,11 @@ test_ghost(void)
 	iswitch_run_deadlines(&rig, rig_now);
 	ok(rig_n > 0 && rig_out[rig_n - 1].to == POST_PARENT &&
 	    rig_out[rig_n - 1].bytes[0] == CONTROL_LEAVE,
-	    "nobody came back for the parent's yes: Leave");
+	    "if no worker returns for the parent's answer, the rack sends a "
+	    "Leave");
 	ok(!job_has_memory(&rig.job[0]->core) && rig.budget.used_bytes == 0 &&
 		iswitch_deadline_ns(&rig) == UINT64_MAX,
-	    "and nothing is held, or due");
+	    "then the rack holds no memory, and nothing is due");
 	rigged_close(&rig_plane);
 }
 
@@ -305,10 +311,10 @@ test_rack_asks_as_it_can(void)
 	const struct control_join j = { .repairs = true };
 
 	ok(open_rack_below(true, 1, j), "a rack below a parent that repairs "
-	    "does so too");
+	    "offers repair too");
 	rigged_close(&rig_plane);
-	ok(!open_rack_below(false, 1, j), "else its workers use Help, which "
-	    "goes up");
+	ok(!open_rack_below(false, 1, j), "otherwise workers send Help, which "
+	    "the rack forwards");
 	rigged_close(&rig_plane);
 }
 
@@ -354,18 +360,19 @@ test_rack_repairs(void)
 	open_rack(1, (struct control_join){ 0 });
 	rig_segment(0, 0, 0, 4, 1);
 	ok(find_sent_up(SEG_TOS, &h, &g) && !find_sent_up(CONTROL_TOS, &h, &g),
-	    "a rack sends what is ready");
+	    "a rack sends the segments that are ready");
 	rig_segment(0, 0, 1, 4, 1);
 	ok(find_sent_up(CONTROL_TOS, &h, &g) && h.mark == 2 && h.upto == 2,
-	    "and asks after the tail of a vector");
+	    "a rack sends a Probe about the tail of a vector");
 	control_put(m, CONTROL_HALT, 1, rig_xid++);
 	rigged_take(&rig_plane, &user, CONTROL_TOS, m, 8, rig_now);
 	rig_now += 3000000000;
 	iswitch_run_deadlines(&rig, rig_now);
 	ok(iswitch_deadline_ns(&rig) > rig_now,
-	    "not while it is halted itself");
+	    "a halted rack sends no Probe");
 	rig_control(1, CONTROL_RESUME, 1, NULL, 0, &a);
-	ok(find_sent_up(CONTROL_TOS, &h, &g), "but when it goes on");
+	ok(find_sent_up(CONTROL_TOS, &h, &g), "a rack that continues sends a "
+	    "Probe");
 	rigged_close(&rig_plane);
 }
 
@@ -384,8 +391,9 @@ test_rack_behind(void)
 	send_parent_result(1, 1);
 	send_parent_result(0, 1);
 	rig_segment(0, 2, 0, 4, 1);
-	ok(find_sent_up(SEG_TOS, &h, &g) && g.iteration == 2, "a rack goes on "
-	    "behind an iteration that came while it lacked one before");
+	ok(find_sent_up(SEG_TOS, &h, &g) && g.iteration == 2,
+	    "a rack continues after an iteration that arrived while an earlier "
+	    "one was missing");
 	rigged_close(&rig_plane);
 	open_rack(1, (struct control_join){ 0 });
 	for (uint32_t i = 0; i < 2; i++)
@@ -397,8 +405,7 @@ test_rack_behind(void)
 	send_parent_result(0, 1);
 	send_parent_result(2, 1);
 	ok(job_is_whole(&rig.job[0]->core, 2),
-	    "a late result is none of the newest "
-	    "iteration's");
+	    "a late result does not count for the newest iteration");
 	rigged_close(&rig_plane);
 }
 
@@ -418,7 +425,7 @@ test_rack_steps_back(void)
 		rig_segment(i / 2, 4, i % 2, 4, 1);
 	ok(find_sent_up(SEG_TOS, &h, &g) && g.iteration == 4 &&
 	    find_sent_up(CONTROL_TOS, &h, &g) && h.iteration == 4,
-	    "a rack that steps back asks after what it sends");
+	    "a rack that goes back sends Probes about its new segments");
 	rigged_close(&rig_plane);
 }
 
@@ -480,20 +487,22 @@ test_rack_gives_again(void)
 	rig_segment(0, 0, 1, 4, 1);
 	send_parent_result(0, 0);
 	up = restart_parent();
-	ok(up.next == 0 && !up.again, "amid its first iteration a rack gives "
-	    "none before");
+	ok(up.next == 0 && !up.again, "a rack in its first iteration cannot "
+	    "send an earlier one again");
 	rig_segment(0, 0, 0, 4, 1);
 	ok(find_sent_up(SEG_TOS, &h, &g) && g.index == 0 &&
 		g.contributions == 1,
-	    "what was complete goes up as the sum of its own");
+	    "a complete sum goes to the restarted parent as the sum of this "
+	    "rack");
 	send_parent_result(0, 0);
 	send_parent_result(0, 1);
 	up = restart_parent();
-	ok(up.next == 1 && up.again, "its members can give once more what "
-	    "they have");
+	ok(up.next == 1 && up.again, "the members of the rack can send their "
+	    "last gradient again");
 	rig_segment(0, 1, 0, 4, 1);
 	rig_segment(0, 1, 1, 4, 1);
-	ok(find_sent_up(CONTROL_TOS, &h, &g) && h.iteration == 1, "and do, if");
+	ok(find_sent_up(CONTROL_TOS, &h, &g) && h.iteration == 1,
+	    "they do so if the parent needs it");
 	send_parent_state(0);
 	rig_segment(0, 0, 0, 4, 1);
 	ok(find_sent_up(SEG_TOS, &h, &g) && g.iteration == 0 &&
@@ -517,17 +526,17 @@ test_core_follows_rack(void)
 	rig_segment(0, 5, 0, 4, 1);
 	j.next = 4;
 	ok(rig_join_as(1001, j, &a) == CONTROL_DONE && a.next == 4,
-	    "a rack that steps back takes its parent with it");
+	    "a rack that goes back takes its parent back too");
 	rig_segment(0, 4, 0, 4, 1);
 	rig_segment(1, 4, 0, 4, 2);
-	ok(rig_count(JOB_RESULTS) == 1, "and the others, whose sums are given "
-	    "once more");
+	ok(rig_count(JOB_RESULTS) == 1, "the other racks go back, and their "
+	    "sums are sent again");
 	rig_segment(0, 5, 0, 4, 1);
 	rig_segment(1, 5, 0, 4, 2);
-	ok(rig_count(JOB_RESULTS) == 2, "as are those that had been ahead");
+	ok(rig_count(JOB_RESULTS) == 2, "racks that were ahead go back too");
 	j.next = 3;
 	ok(rig_join_as(1001, j, &a) == CONTROL_DONE && a.next == 4,
-	    "but once only");
+	    "a rack goes back only once");
 	rigged_close(&rig_plane);
 }
 

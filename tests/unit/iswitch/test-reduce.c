@@ -123,10 +123,11 @@ test_orders(struct rng *r)
 
 		for (uint32_t n = 1; n <= MOST; n += 37)
 			other += count_differences(r, free_of_order[k], n);
-		ok(other == 0, "%s: the same bits in 100 orders of arrival",
+		ok(other == 0, "%s: 100 orders of arrival give the same bits",
 		    free_of_order[k]);
 	}
-	ok(count_differences(r, "sum", MOST) > 50, "sum: not so");
+	ok(count_differences(r, "sum", MOST) > 50,
+	    "sum: the order of arrival matters");
 }
 
 /* Reduce one element of up to nine members. */
@@ -155,14 +156,18 @@ test_by_hand(void)
 
 	ok(reduce_one("sum", 24, &c, 5, x) == 3,
 	    "sum: 2^24 + 1 + 1 - 2^24 + 3 is 3");
-	ok(reduce_one("ordered", 24, &c, 5, x) == 3, "ordered: so too");
-	ok(reduce_one("fixed", 24, &c, 5, x) == 5, "fixed: it is 5");
-	ok(reduce_one("median", 24, &c, 5, x) == 5, "median: 1, times 5");
+	ok(reduce_one("ordered", 24, &c, 5, x) == 3,
+	    "ordered: the sum is 3 too");
+	ok(reduce_one("fixed", 24, &c, 5, x) == 5, "fixed: the sum is 5");
+	ok(reduce_one("median", 24, &c, 5, x) == 5,
+	    "median: the median is 1, times 5");
 	ok(reduce_one("trimmed:1", 24, &c, 5, x) == (float)(25 / 3.),
-	    "trimmed:1: 5/3, times 5");
-	ok(reduce_one("trimmed:9", 24, &c, 5, x) == 5, "trimmed:9: the median");
-	ok(reduce_one("median", 24, &c, 4, x) == 4, "median of 4: 1, times 4");
-	ok(c.nonfinite == 0 && c.saturated == 0, "nothing to count");
+	    "trimmed:1: the mean is 5/3, times 5");
+	ok(reduce_one("trimmed:9", 24, &c, 5, x) == 5,
+	    "trimmed:9 equals the median");
+	ok(reduce_one("median", 24, &c, 4, x) == 4,
+	    "median of 4: the median is 1, times 4");
+	ok(c.nonfinite == 0 && c.saturated == 0, "no value was counted as bad");
 }
 
 static void
@@ -178,21 +183,22 @@ test_roundings(void)
 
 	for (int i = 0; i < 6; i++)
 		sum += reduce_one("fixed", 1, &c, 1, ties + i);
-	ok(sum == 9.5f, "fixed: of one bit keeps halves");
+	ok(sum == 9.5f, "fixed with one bit keeps halves");
 	for (int i = 0; i < 5; i++) {
 		const float half = ties[i] / 2, even = rintf(ties[i]) / 2;
 
 		ok(reduce_one("fixed", 1, &c, 1, &half) == even,
-		    "%g becomes %g: ties to even", (double)half, (double)even);
+		    "%g becomes %g, because ties round to "
+		    "even", (double)half, (double)even);
 	}
 	ok(reduce_one("fixed", 24, &c, 3, once) == 0x1p24f,
-	    "2^24 + 1/2 + 1/2: one rounding at the end, to even");
+	    "2^24 + 1/2 + 1/2 is rounded once at the end, to even");
 	ok(reduce_one("fixed", 24, &c, 3, up) == 0x1p24f + 2,
-	    "2^24 + 1 + 2^-24: up, as the last bit counts");
+	    "2^24 + 1 + 2^-24 is rounded up, because the last bit counts");
 	ok(reduce_one("fixed", 24, &c, 3, far) == 0x1.000002p38f,
-	    "2^38 + 2^14 + 2^-24: so too, which binary64 between would lose");
+	    "2^38 + 2^14 + 2^-24 is rounded up, which binary64 would not do");
 	ok(reduce_one("fixed", 62, &c, 2, tiny) == 0 && c.saturated == 0,
-	    "subnormals are nothing, and no loss to count");
+	    "subnormal numbers become 0 without being counted");
 }
 
 static void
@@ -206,20 +212,20 @@ test_limits(void)
 	struct reduce_count c;
 
 	ok(reduce_one("fixed", 24, &c, 1, edge) == edge[0] && c.saturated == 0,
-	    "fixed: just below 2^39 fits 24 bits behind the point");
+	    "fixed: a number just below 2^39 fits with 24 fraction bits");
 	ok(reduce_one("fixed", 24, &c, 1, past) == 0x1p39f &&
 		c.saturated == 1 && c.nonfinite == 0,
-	    "what comes next is cut, and counted");
+	    "the next larger number is clamped and counted");
 	ok(isnan(reduce_one("fixed", 24, &c, 2, inf)) && c.saturated == 0 &&
-	    c.nonfinite == 1, "with infinity it is no number, and counted");
+	    c.nonfinite == 1, "a sum with infinity is NaN and counted");
 	ok(isnan(reduce_one("fixed", 24, &c, 3, nan)) && c.saturated == 0 &&
-	    c.nonfinite == 1, "with NaN likewise");
+	    c.nonfinite == 1, "a sum with NaN is NaN and counted");
 	ok(isnan(reduce_one("fixed", 24, &c, 3, last)) && c.nonfinite == 1,
-	    "and when it comes last");
+	    "a sum with NaN as the last number is NaN and counted");
 	ok(reduce_one("fixed", 24, &c, 4, four) == 0x1p38f && c.saturated == 2,
-	    "a sum stays at 2^63 - 1, comes back, each time counted");
+	    "a sum stays at 2^63 - 1, can return, and each time is counted");
 	ok(reduce_one("fixed", 24, &c, 3, deep) == -0x1p39f && c.saturated == 2,
-	    "and at -2^63 + 1");
+	    "a sum stays at -2^63 + 1 too");
 }
 
 /* A packet is counted once, however many elements are bad, in any kind. */
@@ -239,7 +245,8 @@ test_counted(void)
 		vec_set(s.x[0], MOST - 1, INFINITY);
 		vec_set(s.x[0], 1, INFINITY);
 		slot_run(&s, in_order, MEMBERS);
-		ok(s.c.nonfinite == 2, "%s: two bad packets of nine, counted",
+		ok(s.c.nonfinite == 2, "%s: two bad packets of nine are "
+		    "counted",
 		    kind[k]);
 		slot_free(&s);
 	}
@@ -289,7 +296,8 @@ test_fixed_plain(struct rng *r)
 		    memcmp(&c, &s.c, sizeof(c)) == 0;
 		slot_free(&s);
 	}
-	ok(same, "fixed: as the plain code, bit for bit, counts too");
+	ok(same, "fixed equals the plain code, bit for bit, with the same "
+	    "counts");
 }
 
 static void
@@ -299,7 +307,7 @@ test_words(void)
 
 	ok(reduce_parse("trimmed:2", &r) == NULL && r.trim == 2 &&
 	    r.kind == REDUCE_TRIMMED && r.fixed_bits == 30,
-	    "trimmed:2, and the bits are kept");
+	    "trimmed:2 is accepted and keeps the number of bits");
 	ok(reduce_parse("means", &r) != NULL && reduce_parse("", &r) != NULL &&
 	    reduce_parse("trimmed", &r) != NULL &&
 	    reduce_parse("trimmed:", &r) != NULL &&
@@ -307,22 +315,24 @@ test_words(void)
 	    reduce_parse("trimmed:65536", &r) != NULL &&
 	    reduce_parse("sum:1", &r) != NULL &&
 	    r.kind == REDUCE_TRIMMED && r.trim == 2,
-	    "what is wrong is refused, and changes nothing");
+	    "an invalid reduction is refused and changes nothing");
 	ok(reduce_needs(&r, 9) == 5 && reduce_needs(&r, 2) == 5,
-	    "trimmed:2 needs five");
+	    "trimmed:2 needs five contributions");
 	ok(reduce_work_bytes(&r, 65535, 366) == (size_t)65535 * 366 * 4,
-	    "trimmed keeps every row");
+	    "trimmed stores every contribution");
 	r.fixed_bits = 0;
 	ok(reduce_parse("fixed", &r) == NULL && r.kind == REDUCE_FIXED &&
 	    r.fixed_bits == 24 && reduce_work_bytes(&r, 65535, 366) == 366 * 8,
-	    "fixed has 24 bits if nobody said, and 8 bytes an element");
+	    "fixed has 24 bits by default, and needs 8 bytes an element");
 	ok(reduce_parse("sum", &r) == NULL && r.kind == REDUCE_SUM &&
-	    reduce_work_bytes(&r, 65535, 366) == 0, "sum works in the result");
+	    reduce_work_bytes(&r, 65535, 366) == 0,
+	    "sum needs no memory besides the result");
 	ok(reduce_parse("ordered", &r) == NULL && r.kind == REDUCE_ORDERED &&
 	    reduce_parse("median", &r) == NULL && r.kind == REDUCE_MEDIAN,
 	    "ordered, median");
 	ok(reduce_needs(&r, 9) == 3 && reduce_needs(&r, 2) == 2 &&
-	    reduce_needs(&r, 1) == 1, "a median needs three, or all");
+	    reduce_needs(&r, 1) == 1, "a median needs three contributions, or "
+	    "all");
 }
 
 int

@@ -132,7 +132,7 @@ test_old_challenge(void)
 	answer(admit(8));
 	send_result(0, 0);
 	ok(rig_count(JOB_PARENT_OLD) == 1,
-	    "it begins the iteration again if the parent has another one");
+	    "it begins the iteration again if the parent has another instance");
 	rigged_close(&rig_plane);
 }
 
@@ -149,7 +149,7 @@ test_late_results(void)
 	    "begin yet");
 	send_result(0, 0);
 	ok(count_posts(POST_GROUP, SEG_TOS, 0) == 1,
-	    "and passes on the result that is due");
+	    "a rack passes on the result that is due");
 	rigged_close(&rig_plane);
 }
 
