@@ -155,9 +155,11 @@ test_definition(struct rng *r)
 			rows_free(&rows);
 		}
 	}
-	ok(median, "median: as sorted by qsort, 1 to 33 rows of 0 to 40");
-	ok(trimmed, "trimmed mean: the same, any trim");
-	ok(plain, "both as the plain code, bit for bit");
+	ok(median, "median: the result equals that of qsort for 1 to 33 rows "
+	    "of 0 to 40 elements");
+	ok(trimmed, "trimmed mean: the result equals that of qsort with any "
+	    "trim");
+	ok(plain, "median and trimmed mean equal the plain code, bit for bit");
 }
 
 /* Every trim of 9 and of 32, in three orders of the rows. */
@@ -184,7 +186,7 @@ test_shuffles(struct rng *r)
 		}
 		rows_free(&rows);
 	}
-	ok(same, "the same bits whatever the order of the rows");
+	ok(same, "the order of the rows does not change a bit");
 }
 
 static void
@@ -198,22 +200,26 @@ test_by_hand(void)
 	vec_set(c, 0, NAN);
 	vec_set(d, 0, 3);
 	robust_median(a, row, 4, 1, 4);
-	ok(vec_get(a, 0) == 22, "of 8, -1, NaN, 3, in place: 4 times 5.5");
+	ok(vec_get(a, 0) == 22, "the median of 8, -1, NaN, 3, in place, is "
+	    "5.5, times 4");
 	robust_median(a, row + 1, 3, 1, 3);
-	ok(vec_get(a, 0) == 9, "of -1, NaN, 3: 3 times 3");
+	ok(vec_get(a, 0) == 9, "the median of -1, NaN, 3 is 3, times 3");
 	robust_trimmed(a, row + 1, 3, 1, 2, 1);
-	ok(vec_get(a, 0) == 3, "two trimmed of three leave the median");
+	ok(vec_get(a, 0) == 3, "a mean of three rows with one trimmed at each "
+	    "end is the median");
 	robust_trimmed(a, row + 1, 3, 1, 0, 1);
-	ok(vec_bits(a, 0) == 0x7fc00000, "none trimmed: NaN, always the same");
+	ok(vec_bits(a, 0) == 0x7fc00000, "a mean of rows with a NaN and "
+	    "nothing trimmed is always the same NaN");
 	vec_set(b, 0, -INFINITY);
 	vec_set(d, 0, INFINITY);
 	vec_set(c, 0, -NAN);
 	robust_median(a, row + 1, 3, 1, 1);
-	ok(vec_get(a, 0) == INFINITY, "a negative NaN is last too");
+	ok(vec_get(a, 0) == INFINITY, "a negative NaN sorts last too");
 	vec_set(c, 0, 0x1.fffffep127f);
 	vec_set(d, 0, 0x1.fffffep127f);
 	robust_median(a, row + 2, 2, 1, 1);
-	ok(vec_get(a, 0) == 0x1.fffffep127f, "FLT_MAX twice does not overflow");
+	ok(vec_get(a, 0) == 0x1.fffffep127f, "the median of FLT_MAX twice does "
+	    "not overflow");
 }
 
 /* 65,535 rows in line, of two elements: 0, 1, 2 and so on, shuffled. */
@@ -230,10 +236,10 @@ test_many(void)
 	}
 	robust_mean(out, &r, 2, k, 1);
 	ok(vec_get(out, 0) == 32767 && vec_get(out, 1) == -32767,
-	    "65535 rows: the median");
+	    "the median of 65535 rows is right");
 	robust_mean(out, &r, 2, 100, 1);
 	ok(vec_get(out, 0) == 32767 && vec_get(out, 1) == -32767,
-	    "and the trimmed mean");
+	    "the trimmed mean of 65535 rows is right");
 	free(base);
 }
 

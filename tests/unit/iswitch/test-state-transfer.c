@@ -87,15 +87,16 @@ test_hand(void)
 	uint32_t n;
 
 	ok(transfer_state(STATE, 0, &n) < 50 * MS && n <= 305,
-	    "a state is handed over");
+	    "a state is transferred");
 	ok(transfer_state(0, 0, &n) < 50 * MS &&
 		transfer_state(1, 0, &n) < 50 * MS &&
 		transfer_state(TRANSFER_CHUNK_BYTES, 0, &n) < 50 * MS,
-	    "one of nothing, one byte, one chunk");
+	    "a state of no bytes, of one byte and of one chunk is transferred");
 	ok(transfer_state(STATE, 0.2, &n) < (uint64_t)2000 * MS && n < 500,
-	    "a fifth is lost: it comes, and little of it twice (%u)", n);
+	    "with a loss of a fifth the state arrives, and few chunks are sent "
+	    "twice (%u)", n);
 	ok(transfer_state(STATE, 0.8, &n) != UINT64_MAX,
-	    "most is lost: it comes");
+	    "with a loss of most packets the state arrives");
 }
 
 /* Give an invented Chunk to receiver h. */
@@ -122,18 +123,18 @@ test_heir(void)
 	for (int i = 0; i < TRANSFER_TRIES; i++)
 		receive_chunk(&h, k, 0);
 	ok(h.end == STATE_RECEIVER_REFUSED && h.status == CONTROL_BAD_VALUE,
-	    "what is not what was sent is asked for so often, no more");
+	    "chunks that do not match are requested a limited number of times");
 	state_receiver_free(&h);
 	state_receiver_init(&h, 1, 2, 1, false, (uint64_t)1000 * MS, 0);
 	state_receiver_next(&h, 0, msg);
 	receive_chunk(&h, (struct transfer_chunk){ .ready = false }, 500 * MS);
 	ok(state_receiver_next(&h, (uint64_t)1000 * MS, msg) == 0 &&
 		h.end == STATE_RECEIVER_UNANSWERED,
-	    "a sender with nothing is no news");
+	    "a sender without a state does not count as a sign of life");
 	state_receiver_init(&h, 1, 2, 1, false, (uint64_t)1000 * MS, 0);
 	state_receiver_receive_status(&h, CONTROL_NO_ROOM, 0);
 	ok(h.end == STATE_RECEIVER_GOING && state_receiver_deadline_ns(&h) > 0,
-	    "no room now: again");
+	    "a receiver that gets no room tries again");
 	h.refused_ns = TRANSFER_REFUSED_NS;
 	state_receiver_receive_status(&h, CONTROL_REFUSED,
 	    (uint64_t)1999 * MS);
@@ -163,10 +164,11 @@ test_heir(void)
 	    2 * TRANSFER_CHUNK_BYTES);
 	receive_chunk(&h, k, 0);
 	ok(h.end == STATE_RECEIVER_GOING && h.here == 1,
-	    "another snapshot: all anew");
+	    "a chunk of another snapshot starts the transfer again");
 	k.index = 0;
 	receive_chunk(&h, k, 0);
-	ok(h.end == STATE_RECEIVER_HAS, "and it is there");
+	ok(h.end == STATE_RECEIVER_HAS, "the transfer of the other snapshot "
+	    "ends");
 	state_receiver_free(&h);
 }
 
@@ -247,13 +249,13 @@ test_permit(void)
 	rig_open(&cf, 0);
 	rig_join_as(1000, j, &a);
 	ok(send_fetch(2000, 7, true) == CONTROL_NOT_MEMBER &&
-	    !rig.job[0]->core.halted, "a stranger neither gets a state nor "
-	    "halts the job");
+	    !rig.job[0]->core.halted, "an unknown client neither gets a state "
+	    "nor halts the job");
 	j.worker = 7;
 	j.crc = 6;
 	ok(rig_join_as(2000, j, &a) == CONTROL_REFUSED &&
 	    send_fetch(2000, 7, true) == -1 && rig.job[0]->core.halted,
-	    "a worker whose Join was refused fetches, and the job waits for "
+	    "a worker whose Join was refused may fetch, and the job waits for "
 	    "it");
 	for (uint64_t until = rig_now + ISWITCH_HOLD_NS; rig_now < until;) {
 		rig_now += 1000000000;
@@ -261,9 +263,9 @@ test_permit(void)
 		iswitch_run_deadlines(&rig, rig_now);
 	}
 	ok(!rig.job[0]->core.halted && rig_count(JOB_HOLDS_ENDED) == 1,
-	    "but not for longer than 30 s");
+	    "the job waits at most 30 s");
 	send_fetch(2000, 7, true);
-	ok(!rig.job[0]->core.halted, "nor again soon");
+	ok(!rig.job[0]->core.halted, "the job does not wait again soon");
 	rig_now += ISWITCH_PERMIT_NS;
 	ok(send_fetch(2000, 7, true) == CONTROL_NOT_MEMBER,
 	    "a permit that is not used expires after 30 s");
@@ -296,11 +298,11 @@ test_places(void)
 		n += iswitch_receive_fetch(&rig, rig.job[0], &at, &c,
 		    rig_now) == CONTROL_DONE;
 	}
-	ok(n == ISWITCH_RECEIVERS / 2, "of 40 receivers of one host half get "
-	    "a place");
+	ok(n == ISWITCH_RECEIVERS / 2, "one host gets half of the 40 places "
+	    "for receivers");
 	at.in.sin_addr.s_addr = htonl(0x0a000002);
 	ok(iswitch_receive_fetch(&rig, rig.job[0], &at, &c, rig_now) ==
-	    CONTROL_DONE, "and another host gets one");
+	    CONTROL_DONE, "another host gets a place");
 	rigged_close(&rig_plane);
 }
 
@@ -329,10 +331,11 @@ test_repeats_join(void)
 	len = state_transfer_next(&h, &in, state_transfer_deadline_ns(&h), m);
 	ok(control_parse(m, len, &c) && c.action == CONTROL_JOIN &&
 	    control_get_join(&c, &j) && j.next == 12,
-	    "if the switch does not know it, it sends its Join again");
+	    "if the switch does not know the receiver, the receiver sends its "
+	    "Join again");
 	len = state_transfer_next(&h, &in, state_transfer_deadline_ns(&h), m);
 	ok(control_parse(m, len, &c) && c.action == CONTROL_FETCH,
-	    "and then Fetch");
+	    "then the receiver sends Fetch again");
 	state_transfer_free(&h);
 }
 
@@ -369,7 +372,8 @@ test_relay(void)
 	uint16_t receiver = 0;
 
 	rig_open(&cf, 0);
-	ok(send_fetch(2000, 7, false) == CONTROL_NO_JOB, "no job, no state");
+	ok(send_fetch(2000, 7, false) == CONTROL_NO_JOB,
+	    "without a job there is no state");
 	for (uint32_t w = 0; w < 3; w++)
 		join_worker(w);
 	for (uint16_t i = 0; i < ISWITCH_RECEIVERS; i++)
@@ -377,21 +381,22 @@ test_relay(void)
 	permit(3000);
 	ok(send_fetch(2000, 7, false) == -1 &&
 		find_sent(CONTROL_FETCH, &receiver) == 1000 && receiver == 1,
-	    "the least worker is the sender");
+	    "the worker with the lowest number is the sender");
 	ok(send_fetch(2001, 0, false) == -1 &&
 		find_sent(CONTROL_FETCH, &receiver) == 1001 && receiver == 2,
-	    "but not to itself, come back");
+	    "a worker that returned does not get its own state");
 	send_chunk(0, 1);
 	ok(find_sent(CONTROL_CHUNK, &receiver) == 2000 && receiver == 0,
-	    "what it gives goes to who asked");
+	    "a chunk goes to the receiver that asked for it");
 	send_chunk(2, 1);
-	ok(find_sent(CONTROL_CHUNK, NULL) == 0, "not what another says");
+	ok(find_sent(CONTROL_CHUNK, NULL) == 0, "a chunk of another worker is "
+	    "dropped");
 	send_chunk(0, 3);
 	send_chunk(0, 0);
 	send_chunk(0, UINT16_MAX);
 	ok(find_sent(CONTROL_CHUNK, NULL) == 0 &&
 		rig.n[ISWITCH_BAD_CONTROL] == 4,
-	    "nor for nobody");
+	    "a chunk for an unknown receiver is dropped");
 	for (int i = 1; i < ISWITCH_FETCH_TRIES; i++)
 		send_fetch(2001, 0, false);
 	ok(find_sent(CONTROL_FETCH, NULL) == 1001,
@@ -406,9 +411,10 @@ test_relay(void)
 	for (uint16_t i = 2; i < ISWITCH_RECEIVERS; i++)
 		send_fetch((uint16_t)(2000 + i), 7, false);
 	ok(send_fetch(3000, 7, false) == CONTROL_NO_ROOM,
-	    "so many ask at a time");
+	    "the number of receivers is limited");
 	rig_now += (uint64_t)ISWITCH_RECEIVER_NS + 1;
-	ok(send_fetch(3000, 7, false) == -1, "until they are silent");
+	ok(send_fetch(3000, 7, false) == -1, "a silent receiver makes room for "
+	    "another");
 	rigged_close(&rig_plane);
 }
 
@@ -424,23 +430,24 @@ test_waits(void)
 	send_fetch(2000, 1, true);
 	ok(rig.job[0]->core.halted &&
 		find_sent(CONTROL_HALT, NULL) == UINT16_MAX,
-	    "the job waits for who asks");
+	    "the job waits for a receiver");
 	rig_now += (uint64_t)ISWITCH_RECEIVER_NS - 1;
 	iswitch_run_deadlines(&rig, rig_now);
-	ok(rig.job[0]->core.halted, "for a while");
+	ok(rig.job[0]->core.halted, "the job waits for a limited time");
 	rig_n = 0;
 	rig_now = iswitch_deadline_ns(&rig);
 	iswitch_run_deadlines(&rig, rig_now);
 	outbox_flush(rig.out);
 	ok(!rig.job[0]->core.halted &&
 		find_sent(CONTROL_RESUME, NULL) == UINT16_MAX,
-	    "not for ever");
+	    "then the job resumes");
 	send_fetch(1001, 1, true);
 	ok(rig.job[0]->core.halted, "again");
 	rig_control(1001, CONTROL_LEAVE, 1, NULL, 0,
 	    &(struct control_ack){ 0 });
 	rig_join(1, 4, 0);
-	ok(!rig.job[0]->core.halted, "until it has joined");
+	ok(!rig.job[0]->core.halted, "the job resumes when the receiver has "
+	    "joined");
 	rigged_close(&rig_plane);
 	rig_open(&cf, 0);
 	rig.cf.strict = true;
@@ -449,7 +456,7 @@ test_waits(void)
 	send_fetch(2000, 1, false);
 	ok(rig.job[0]->core.halted, "--strict: the job waits for any receiver");
 	rig_control(1, CONTROL_RESUME, 1, NULL, 0, &(struct control_ack){ 0 });
-	ok(!rig.job[0]->core.halted, "but it is resumed by hand");
+	ok(!rig.job[0]->core.halted, "a user can resume the job");
 	rigged_close(&rig_plane);
 }
 
@@ -474,7 +481,8 @@ test_chunk(void)
 			    CONTROL_CHUNK, 1, 1), &k) - msg);
 			ok(control_parse(msg, len, &c) &&
 			    transfer_get_chunk(&c, &got) == (ready == (n > 0)),
-			    "a Chunk that is %sready, of %u bytes",
+			    "a Chunk that is %sready, of %u bytes, is accepted "
+			    "only if it should be",
 			    ready ? "" : "not ", n);
 		}
 	}
@@ -490,10 +498,11 @@ test_snapshot_age(void)
 	state_sender_receive_fetch(&d, &f, 10, 1);
 	state_sender_set_snapshot(&d, calloc(1, 8), 8, 10, 1);
 	state_sender_receive_fetch(&d, &f, 10, 2);
-	ok(d.has && !d.wanted, "a snapshot of this iteration is sent again");
+	ok(d.has && !d.wanted, "a snapshot of the present iteration is sent "
+	    "again");
 	state_sender_receive_fetch(&d, &f, 11, 3);
-	ok(!d.has && d.wanted, "one of the iteration before is not: where a "
-	    "switch above has few slots, no worker can join with it");
+	ok(!d.has && d.wanted, "a snapshot of the previous iteration is not, "
+	    "because no worker could join with it if a parent has few slots");
 	state_sender_free(&d);
 }
 

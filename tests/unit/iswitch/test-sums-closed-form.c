@@ -38,7 +38,8 @@ test_iterations(void)
 	    sums_unwrap(0, near) == near + 1 &&
 	    sums_unwrap(5, near) == near + 6 &&
 	    sums_unwrap(SEG_ITERATIONS - 9, near) == near - 8,
-	    "an iteration of the wire is the nearest, over the wrap");
+	    "an iteration number on the wire means the nearest iteration, also "
+	    "across the wrap");
 }
 
 static void
@@ -58,24 +59,28 @@ test_slots(void)
 	sums_add_vector(&a, at, 5, fill_vector(2), 1);
 	ok(sums_has(&a, at, 3) && sums_has(&a, at, 5) &&
 	    !sums_has(&a, at, 4) && !sums_has(&a, at, 64) &&
-	    a.filling == 1 && a.oldest == at, "who has added is known");
+	    a.filling == 1 && a.oldest == at, "a slot knows who has "
+	    "contributed");
 	sums_recount_member(&a, 5, t + 1, -1);
-	ok(a.slot[at].accepted == 2, "slots before `from` are left alone");
+	ok(a.slot[at].accepted == 2, "slots of iterations before `from` do not "
+	    "change");
 	sums_recount_member(&a, 3, t, -1);
 	ok(a.slot[at].accepted == 1 && a.slot[at].contributions == 3,
-	    "who has left counts for contributions alone");
-	ok(sums_find_result(&a, t, 1) == NULL, "no result yet");
+	    "a member that left counts only for the contributions");
+	ok(sums_find_result(&a, t, 1) == NULL, "an incomplete slot has no "
+	    "result");
 	sums_finish_slot(&a, at, NULL);
 	sums_set_state(&a, at, SUMS_COMPLETE);
 	sums_record_result(&a, t, 1, FLOATS, 0);
 	ok(seg_parse(sums_find_result(&a, t, 1), sums_result_bytes(&a,
 	    sums_find_result(&a, t, 1)), &g) && g.n == FLOATS &&
 	    vec_get(g.vec, 3) == 3 && g.contributions == 3 && g.index == 1 &&
-	    a.filling == 0, "the result is a packet");
+	    a.filling == 0, "a result is a valid packet");
 	ok(sums_ring_packet(&a, t, 2) - sums_ring_packet(&a, t, 1) == a.stride,
-	    "and the next one stands behind it");
+	    "the packet of the next segment follows it");
 	sums_restart_slot(&a, sums_at(&a, t + 2, 1), t + 2, FLOATS, 60);
-	ok(sums_find_result(&a, t, 1) == NULL, "until the place is needed");
+	ok(sums_find_result(&a, t, 1) == NULL, "a result is available until "
+	    "its place is needed");
 	sums_free(&a);
 }
 
@@ -145,8 +150,8 @@ test_ordered(void)
 		sums_add_vector(&a, 0, m, fill_vector((float)m), 1);
 	sums_order_rows(&a, 0, rank, order);
 	ok(order[0] == 2 && order[1] == 1 && order[2] == 3 && order[3] == 0,
-	    "rows are put in the order of ranks");
-	ok(!sums_has_room(&a, 0), "as many rows as there is room for");
+	    "rows are sorted by rank");
+	ok(!sums_has_room(&a, 0), "the number of rows is limited");
 	sums_free(&a);
 }
 
@@ -163,7 +168,9 @@ main(void)
 	test_slots();
 	test_ordered();
 	for (int k = 0; k < 5; k++)
-		ok(check_growth(kinds[k], &rng), "grown in the middle, kind %d",
+		ok(check_growth(kinds[k], &rng),
+		    "memory that grows during an iteration gives the same "
+		    "result, kind %d",
 		    k);
 	return tap_end();
 }

@@ -204,13 +204,15 @@ test_lengths(struct rng *rng)
 				good = (n < reduce_needs(&kind[k].r, n) ||
 				    run_iteration(kind[k].r, n, short_ones[l],
 				    rng)) && good;
-		ok(good, "%s: short vectors, up to 32 workers", kind[k].name);
+		ok(good, "%s: sums of short vectors of up to 32 workers are "
+		    "right", kind[k].name);
 		if (k > 2)
 			continue;
 		for (size_t l = 0; l < 2; l++)
 			ok(run_iteration(kind[k].r, 4, models[l], rng) &&
 			    run_iteration(kind[k].r, l == 0 ? 32 : 9, models[l],
-			    rng), "%s: %u elements, many workers",
+			    rng), "%s: sums of %u elements and many workers "
+			    "are right",
 			    kind[k].name, models[l]);
 	}
 }
@@ -227,7 +229,7 @@ test_orders(struct rng *rng)
 			first = shuffle == 0 ? crc : first;
 			same = same && crc == first;
 		}
-		ok(same, "%s: the same bits over 100 orders of arrival",
+		ok(same, "%s: 100 orders of arrival give the same bits",
 		    kind[k].name);
 	}
 }

@@ -14,23 +14,26 @@ test_sums(void)
 	ok(rig_join(0, 6, 5) == CONTROL_DONE && rig_join(1, 6, 5) ==
 	    CONTROL_DONE, "two join");
 	rig_segment(0, 5, 1, 2, 1);
-	ok(rig_n == 0, "one of two: nothing is sent");
+	ok(rig_n == 0, "with one of two contributions nothing is sent");
 	rig_segment(1, 5, 1, 2, 2);
 	ok(rig_result(&g) == 3 && g.contributions == 2 && g.iteration == 5 &&
 	    g.index == 1 && g.n == 2 && rig_out[0].to == POST_GROUP,
-	    "two of two: the sum goes to all");
+	    "with both contributions the sum goes to all");
 	rig_segment(0, 5, 1, 2, 1);
 	ok(rig_result(&g) == 3 && rig_out[0].to == POST_ONE &&
-	    rig_out[0].port == 1000, "given again: the result, to one");
+	    rig_out[0].port == 1000, "a repeated contribution gets the result, "
+	    "for its sender alone");
 	rig_segment(0, 7, 1, 2, 1);
 	ok(rig_n == 0 && rig_count(JOB_EARLY) == 1,
-	    "two iterations on: early");
+	    "a contribution two iterations ahead is too early");
 	rig_segment(0, 6, 1, 2, 4);
 	rig_segment(0, 6, 1, 2, 4);
-	ok(rig_count(JOB_DUPLICATE) == 1, "twice in a slot: duplicate");
+	ok(rig_count(JOB_DUPLICATE) == 1, "a second contribution to a slot is "
+	    "a duplicate");
 	rig_segment(0, 6, 0, 3, 4);
 	rig_segment(0, 6, 2, 3, 4);
-	ok(rig_count(JOB_MISMATCHED) == 2, "wrong lengths are not added");
+	ok(rig_count(JOB_MISMATCHED) == 2, "contributions of other lengths are "
+	    "not added");
 	{
 		const union addr from = rig_addr(1000);
 		uint8_t m[24] = { 0 };
@@ -38,13 +41,14 @@ test_sums(void)
 		seg_put(m, 6, 0, 0);
 		rigged_take(&rig_plane, &from, SEG_TOS, m, 24, rig_now);
 		ok(rig_count(JOB_MISMATCHED) == 3,
-		    "nor is one without a contribution: who would divide?");
+		    "a segment with a contribution count of 0 is not added");
 	}
 	rig_segment(9, 6, 0, 4, 4);
 	ok(rig.n[ISWITCH_FOREIGN] == 1 && rig_n == 1 && rig_out[0].port ==
-	    1009, "a stranger is told once");
+	    1009, "an unknown worker learns once that it is not a member");
 	rig_segment(9, 6, 0, 4, 4);
-	ok(rig.n[ISWITCH_FOREIGN] == 2 && rig_n == 0, "and not at once again");
+	ok(rig.n[ISWITCH_FOREIGN] == 2 && rig_n == 0,
+	    "an unknown worker is not told again at once");
 	rigged_close(&rig_plane);
 }
 
@@ -62,22 +66,23 @@ test_furthest(void)
 	rig_open(&cf, 0);
 	rig_join_as(1000, fresh, &a);
 	ok(rig_join_as(1001, far, &a) == CONTROL_REFUSED && a.next == 1,
-	    "who is further and has no state to give is refused");
+	    "a worker that is ahead and cannot send its state is refused");
 	far.sends_state = true;
 	ok(rig_join_as(1001, far, &a) == CONTROL_DONE && a.next == 7,
-	    "with one, the job begins there");
+	    "a worker that is ahead and can send its state sets the iteration "
+	    "of the job");
 	ok(rig_join_as(1000, fresh, &a) == CONTROL_REFUSED && a.next == 7,
-	    "and who was first is to take it over");
+	    "the first worker must fetch this state");
 	fresh.next = 7;
 	ok(rig_join_as(1000, fresh, &a) == CONTROL_DONE && a.next == 7,
-	    "as he then has");
+	    "then the first worker joins");
 	fresh.worker = 2;
 	rig_join_as(1002, fresh, &a);
 	for (uint32_t i = 0; i < 3; i++)
 		rig_segment(i == 0 ? 1 : i == 1 ? 0 : 2, 7, 0, 4, 1);
 	far.next = 9;
 	ok(rig_join_as(1001, far, &a) == CONTROL_DONE && a.next == 7,
-	    "a job of which results have come stays where it is");
+	    "a job with results keeps its iteration");
 	rigged_close(&rig_plane);
 	rig_open(&cf, 0);
 	fresh.worker = 0;
@@ -87,14 +92,14 @@ test_furthest(void)
 	ok(rig_join_as(1001, far, &a) == CONTROL_DONE && a.next == 9000000 &&
 	    rig_join_as(1000, fresh, &a) == CONTROL_REFUSED &&
 	    a.next == 9000000,
-	    "nobody is behind 0, not by more than 2^23 either");
+	    "no worker is behind iteration 0, even by more than 2^23");
 	rigged_close(&rig_plane);
 	rig_open(&cf, 0);
 	fresh.next = SEG_ITERATIONS - 1;
 	rig_join_as(1000, fresh, &a);
 	far.next = 0;
 	ok(rig_join_as(1001, far, &a) == CONTROL_DONE && a.next == 0,
-	    "but for who comes right after where the count comes round");
+	    "a worker that comes after the iteration number wraps joins at 0");
 	rigged_close(&rig_plane);
 }
 
@@ -234,17 +239,18 @@ test_admission(void)
 	rig_segment(0, 6, 0, 4, 1);
 	rig_segment(1, 6, 0, 4, 1);
 	ok(rig_result(&g) == 2 && g.iteration == 6,
-	    "and who is ahead gives that iteration again");
+	    "a worker that is ahead sends that iteration again");
 	j.worker = 2;
 	ok(rig_join_as(1002, j, &a) == CONTROL_DONE,
-	    "an iteration whose result is kept is taken");
+	    "a worker whose next result is still kept is admitted");
 	j.worker = 3;
 	j.next = 4;
 	ok(rig_join_as(1003, j, &a) == CONTROL_REFUSED,
-	    "one that is not kept is refused");
+	    "a worker whose next result is no longer kept is refused");
 	j.elements = 5;
 	ok(rig_join_as(1003, j, &a) == CONTROL_BAD_VALUE && a.elements == 4,
-	    "another length is refused, and the job's told");
+	    "a vector of another length is refused, and the Ack has the length "
+	    "of the job");
 	rigged_close(&rig_plane);
 }
 
@@ -267,13 +273,14 @@ test_repeated(void)
 	    rig_now);
 	outbox_flush(rig.out);
 	ok(rig_n == 2 && memcmp(first, rig_out[1].bytes, rig_out[1].len) == 0
-	    && rig_count(JOB_JOINS) == 1, "an equal xid: the same Ack");
+	    && rig_count(JOB_JOINS) == 1, "a request with an equal xid gets "
+	    "the same Ack");
 	bytes_put(m + 4, 99, 4);
 	rigged_take(&rig_plane, &from, CONTROL_TOS, m, (size_t)(p - m),
 	    rig_now);
 	outbox_flush(rig.out);
 	ok(rig_n == 2 && rig_plane.pl.controls[CONTROLS_OLD_XID] == 1,
-	    "an older one: nothing");
+	    "a request with an older xid gets no answer");
 	rigged_close(&rig_plane);
 }
 
@@ -290,23 +297,25 @@ test_following(void)
 	rig_join(0, 4, 0);
 	rig_join(1, 4, 0);
 	rig_segment(0, 0, 0, 4, 1);
-	ok(rig_count(JOB_EARLY) == 1, "not open yet");
+	ok(rig_count(JOB_EARLY) == 1, "a job is closed at first");
 	rig_now += JOB_OPEN_NS;
 	rig_segment(0, 0, 0, 4, 1);
-	ok(rig_count(JOB_ADDED) == 1, "open after a second without a Join");
-	ok(rig_join(2, 4, 0) == CONTROL_DONE, "a third joins later");
+	ok(rig_count(JOB_ADDED) == 1, "a job opens after a second without a "
+	    "Join");
+	ok(rig_join(2, 4, 0) == CONTROL_DONE, "a third worker joins later");
 	rig_segment(2, 0, 0, 4, 10);
-	ok(rig_count(JOB_LATE) == 1, "and may not add to what has begun");
+	ok(rig_count(JOB_LATE) == 1, "the third worker cannot contribute to a "
+	    "slot that has started");
 	rig_segment(1, 0, 0, 4, 2);
 	ok(rig_result(&g) == 3 && g.contributions == 2,
-	    "which does not wait for it");
+	    "that slot does not wait for the third worker");
 	rig_segment(0, 1, 0, 4, 1);
 	rig_segment(2, 1, 0, 4, 4);
-	ok(rig_n == 0, "the next one does");
+	ok(rig_n == 0, "the next slot waits for the third worker");
 	ok(rig_control(1001, CONTROL_LEAVE, 1, NULL, 0, &a) == CONTROL_DONE,
 	    "one leaves");
 	ok(rig_out[0].tos == SEG_TOS && rig_n == 2,
-	    "and the sum goes out without it");
+	    "when the third worker has left, the sum goes out without it");
 	rig_now += cf.member_timeout_ns / 2;
 	rig_segment(0, 2, 0, 4, 1);
 	rig_now += cf.member_timeout_ns / 2 + 1;
@@ -315,13 +324,13 @@ test_following(void)
 	outbox_flush(rig.out);
 	ok(rig_result(&g) == 1 && g.contributions == 1 &&
 	    rig_count(JOB_EVICTED) == 1,
-	    "a silent member is out, and its slots go on");
+	    "a silent member is removed, and its slots are completed");
 	rig_now += cf.member_timeout_ns;
 	iswitch_run_deadlines(&rig, rig_now);
 	ok(rig.job[0]->core.members.present == 0 &&
 		rig.budget.used_bytes == 0 &&
 		iswitch_deadline_ns(&rig) == UINT64_MAX,
-	    "without members a job holds no memory");
+	    "a job without members holds no memory");
 	rigged_close(&rig_plane);
 }
 
@@ -344,9 +353,11 @@ test_inherited(void)
 	rig_control(1001, CONTROL_LEAVE, 1, NULL, 0, &a);
 	rig_segment(2, 0, 0, 4, 2);
 	ok(rig_result(&g) == 3 && g.contributions == 2,
-	    "a latecomer adds to what those who left had begun");
+	    "a late worker adds to slots that the workers before it have "
+	    "started");
 	rig_segment(2, 0, 1, 4, 2);
-	ok(rig_result(&g) == 2 && g.index == 1, "and begins the rest of it");
+	ok(rig_result(&g) == 2 && g.index == 1, "a late worker starts the "
+	    "other slots");
 	rigged_close(&rig_plane);
 }
 
@@ -364,37 +375,41 @@ test_helped(void)
 	ok(rig_say(1001, CONTROL_HELP, seg_word(0, 0, 0), 8, &a) ==
 	    CONTROL_DONE && rig_n == 3 && rig_out[0].port == 1001 &&
 	    rig_out[1].port == 1002,
-	    "filling: all who lack it are asked, who asks too");
+	    "Help for an incomplete slot requests the segment from all who "
+	    "lack it");
 	rig_say(1002, CONTROL_HELP, seg_word(0, 0, 0), 8, &a);
-	ok(rig_n == 1, "once in 10 ms, whoever lacks it");
+	ok(rig_n == 1, "a segment is requested from others once in 10 ms");
 	rig_now += 10000000;
 	rig_say(1002, CONTROL_HELP, seg_word(0, 0, 0), 8, &a);
-	ok(rig_n == 3, "and then again");
+	ok(rig_n == 3, "after 10 ms the segment is requested again");
 	rig_segment(1, 0, 0, 4, 1);
 	rig_segment(2, 0, 0, 4, 1);
 	rig_say(1001, CONTROL_HELP, seg_word(0, 0, 0), 8, &a);
 	ok(rig_out[0].tos == SEG_TOS && rig_out[0].port == 1001,
-	    "complete: the result to who asks");
+	    "Help for a complete slot gets the result");
 	ok(rig_say(1001, CONTROL_HELP, seg_word(1, 0, 0), 8, &a) ==
-	    CONTROL_DONE && rig_n == 4, "to come: all are asked");
+	    CONTROL_DONE && rig_n == 4, "Help for a slot without a "
+	    "contribution requests the segment from all");
 	for (uint32_t t = 1; t < 3; t++)
 		for (uint32_t w = 0; w < 3; w++)
 			rig_segment(w, t, 0, 4, 1);
 	ok(rig_say(1001, CONTROL_HELP, seg_word(0, 0, 0), 8, &a) ==
-	    CONTROL_GONE && a.seg == seg_word(0, 0, 0), "long gone: so said");
+	    CONTROL_GONE && a.seg == seg_word(0, 0, 0),
+	    "Help for an old iteration gets the answer that it is gone");
 	ok(rig_say(1009, CONTROL_HELP, seg_word(0, 0, 0), 8, &a) ==
-	    CONTROL_NOT_MEMBER, "a stranger gets no help");
+	    CONTROL_NOT_MEMBER, "an unknown worker gets no help");
 	ok(rig_say(1009, CONTROL_SETH, 2, 2, &a) == CONTROL_DONE && a.h == 3,
-	    "SetH tells what was before");
+	    "the answer to SetH has the previous value");
 	rig_segment(0, 3, 0, 4, 1);
 	rig_segment(1, 3, 0, 4, 1);
-	ok(rig_result(&g) == 2, "two are enough now");
+	ok(rig_result(&g) == 2, "two contributions are enough now");
 	ok(rig_say(1009, CONTROL_FBCAST, seg_word(4, 0, 0), 8, &a) ==
-	    CONTROL_NOT_READY, "nothing there to broadcast");
+	    CONTROL_NOT_READY, "an empty slot cannot be broadcast");
 	rig_segment(0, 4, 0, 4, 1);
 	rig_n = 0;
 	ok(rig_say(1009, CONTROL_FBCAST, seg_word(4, 0, 0), 8, &a) ==
-	    CONTROL_DONE && a.contributions == 1, "FBcast: what there is");
+	    CONTROL_DONE && a.contributions == 1,
+	    "FBcast broadcasts the contributions so far");
 	for (uint32_t t = 5; t < 12; t++) {
 		rig_segment(0, t, 0, 4, 1);
 		rig_segment(1, t, 0, 4, 1);
@@ -402,7 +417,7 @@ test_helped(void)
 	rig_segment(2, 4, 0, 4, 1);
 	ok(rig_result(&g) == 1 && g.iteration == 4 && g.contributions == 1 &&
 	    rig_out[0].port == 1002,
-	    "who lags gets a result that was kept");
+	    "a worker that is behind gets a stored result");
 	rigged_close(&rig_plane);
 }
 
@@ -419,13 +434,15 @@ test_limits(void)
 	need = rig.budget.used_bytes;
 	rigged_close(&rig_plane);
 	rig_open(&cf, need);
-	ok(rig_join(0, 1000, 0) == CONTROL_DONE, "as much as allowed");
+	ok(rig_join(0, 1000, 0) == CONTROL_DONE,
+	    "a job may need exactly the allowed memory");
 	ok(rig_control(2, CONTROL_STATS, 1, (uint8_t[2]){ 0 }, 2, &a) == 0,
-	    "and it answers");
+	    "the switch still answers requests");
 	rigged_close(&rig_plane);
 	rig_open(&cf, need - 1);
 	ok(rig_join(0, 1000, 0) == CONTROL_NO_ROOM &&
-	    rig.budget.used_bytes == 0, "a byte less: no room");
+	    rig.budget.used_bytes == 0, "with one byte less the job is "
+	    "refused");
 	rigged_close(&rig_plane);
 	rig_open(&cf, 0);
 	for (uint32_t w = 0; w < 10000; w++) {
@@ -435,10 +452,11 @@ test_limits(void)
 		full += status == CONTROL_NO_ROOM;
 	}
 	ok(done == MEMBERS_MAX && full == 10000 - MEMBERS_MAX,
-	    "a storm of Joins: so many as there is room for");
+	    "a flood of Joins gets as many members as there is room for");
 	rig_now += 2 * cf.member_timeout_ns;
 	iswitch_run_deadlines(&rig, rig_now);
-	ok(rig.job[0]->core.members.present == 0, "and all are gone again");
+	ok(rig.job[0]->core.members.present == 0,
+	    "all of these members are gone in the end");
 	rigged_close(&rig_plane);
 }
 
@@ -457,14 +475,15 @@ test_to_and_fro(void)
 	iswitch_run_deadlines(&rig, rig_now);
 	rig_segment(0, 1, 0, 4, 1);
 	rig_say(1000, CONTROL_LEAVE, 0, 0, &a);
-	ok(rig_join(0, 4, 2) == CONTROL_DONE, "one who left comes back");
+	ok(rig_join(0, 4, 2) == CONTROL_DONE, "a member that left joins again");
 	rig_say(1000, CONTROL_LEAVE, 0, 0, &a);
 	rig_segment(1, 1, 0, 4, 2);
 	ok(rig_n == 0 && rig_count(JOB_RESULTS) == 0,
-	    "its packet counts for H no more, and not less than that");
+	    "its earlier segment no longer counts for H, and is subtracted "
+	    "once");
 	rig_segment(2, 1, 0, 4, 4);
 	ok(rig_result(&g) == 7 && g.contributions == 3,
-	    "those who are left make the result");
+	    "the remaining members complete the result");
 	rigged_close(&rig_plane);
 }
 
@@ -480,17 +499,18 @@ test_implied(void)
 	rig_segment(0, 1, 1, 2, 1);
 	rig_segment(1, 1, 0, 4, 2);
 	ok(rig_count(JOB_ADDED) == 2 && rig.job[0]->core.members.present == 2,
-	    "the first two sources are members");
+	    "the first two sources become members");
 	rig_segment(2, 1, 0, 4, 2);
-	ok(rig.n[ISWITCH_FOREIGN] == 1, "the third is none");
+	ok(rig.n[ISWITCH_FOREIGN] == 1, "the third source does not become a "
+	    "member");
 	rig_segment(0, 1, 0, 4, 1);
-	ok(rig_result(&g) == 3 && g.n == 4, "a longer segment is summed");
+	ok(rig_result(&g) == 3 && g.n == 4, "a longer segment is added");
 	rig_segment(1, 1, 1, 2, 2);
 	ok(rig_result(&g) == 3 && g.n == 2,
-	    "and a result is as long as its segment");
+	    "a result is as long as its segment");
 	rig_segment(0, 1, 1, 2, 2);
 	ok(rig_result(&g) == 3 && g.n == 2 && rig_out[0].to == POST_ONE,
-	    "when it is sent again too");
+	    "a result that is sent again is as long as its segment");
 	rigged_close(&rig_plane);
 }
 
@@ -510,12 +530,12 @@ test_implied_async(void)
 	rig_segment(0, 1, 0, 4, 1);
 	rig_segment(0, 1, 9, 4, 1);
 	ok(rig_count(JOB_ADDED) == 3 && rig_count(JOB_DUPLICATE) == 2,
-	    "a vector that grows: pushes are remembered");
+	    "pushes are known after a vector has grown");
 	rig_segment(1, 1, 9, 3, 1);
 	ok(rig_count(JOB_MISMATCHED) == 1 && rig_count(JOB_ADDED) == 3,
 	    "a push shorter than the others of its round is not added");
 	rig_segment(1, 1, 9, 4, 2);
-	ok(rig_result(&g) == 3 && g.n == 4, "a whole one is");
+	ok(rig_result(&g) == 3 && g.n == 4, "a complete push is added");
 	rigged_close(&rig_plane);
 }
 
@@ -528,10 +548,11 @@ test_implied_and_joined(void)
 	rig.cf.implicit = 2;
 	rig_join(1, 4, 1);
 	rig_segment(0, 1, 0, 4, 1);
-	ok(rig.job[0]->core.members.present == 2, "one joined, one is implied");
+	ok(rig.job[0]->core.members.present == 2,
+	    "one member has joined, and one sends only data");
 	rig_say(1001, CONTROL_LEAVE, 0, 0, &(struct control_ack){ 0 });
 	ok(rig.job[0]->core.members.present == 1 && rig_count(JOB_LEAVES) == 1,
-	    "and they are two, whatever their numbers");
+	    "they are two members, whatever their numbers");
 	rigged_close(&rig_plane);
 }
 
@@ -550,14 +571,15 @@ test_stragglers(void)
 	rig_segment(0, 1, 0, 4, 1);
 	rig_segment(0, 1, 1, 4, 1);
 	rig_n = 0;
-	ok(iswitch_deadline_ns(&rig) == rig_now + 100, "stragglers are due");
+	ok(iswitch_deadline_ns(&rig) == rig_now + 100,
+	    "incomplete slots have a deadline");
 	iswitch_run_deadlines(&rig, rig_now + 100);
 	outbox_flush(rig.out);
 	ok(rig_n == 3 && seg_parse(rig_out[0].bytes, 24, &g) &&
 	    g.index == 0 && seg_parse(rig_out[1].bytes, 24, &g) &&
 	    g.index == 1 && seg_parse(rig_out[2].bytes, 24, &g) &&
 	    g.index == 2 && rig_count(JOB_PARTIAL) == 3,
-	    "by index, if they began at one time");
+	    "slots that started at the same time end in order of their index");
 	rigged_close(&rig_plane);
 }
 
@@ -579,11 +601,11 @@ test_comes_and_goes(void)
 	}
 	ok(rig_count(JOB_RESULTS) == 0 &&
 		rig.job[0]->core.sums.slot[1].accepted == 0,
-	    "who left twice is taken off once");
+	    "a member that left twice is subtracted once");
 	rig_segment(1, 1, 0, 4, 2);
 	ok(rig_count(JOB_RESULTS) == 1 && rig_count(JOB_PARTIAL) == 0 &&
 	    rig.job[0]->core.sums.slot[1].contributions == 2,
-	    "and the slot waits for who is there");
+	    "the slot waits for the members that are there");
 	rigged_close(&rig_plane);
 }
 
@@ -614,8 +636,8 @@ test_come_and_go(void)
 		out += rig_say((uint16_t)(1000 + w), CONTROL_LEAVE, 0, 0,
 		    &a) == CONTROL_DONE;
 	}
-	ok(in == 10000 && out == 10000, "10,000 workers join and leave at "
-	    "once: %u found room, %u left", in, out);
+	ok(in == 10000 && out == 10000, "10,000 workers join and leave in "
+	    "turn: %u joined, %u left", in, out);
 	rigged_close(&rig_plane);
 }
 
@@ -629,19 +651,19 @@ test_many_jobs(void)
 
 	rig_open(&cf, 0);
 	rig_control(999, CONTROL_JOIN, 9999, NULL, 0, &a);
-	ok(rig.jobs == 0, "a Join that is none makes no job");
+	ok(rig.jobs == 0, "an invalid Join makes no job");
 	for (uint16_t k = 0; k < ISWITCH_JOBS_MAX; k++, rig_now++)
 		all = all && join_job((uint16_t)(1000 + k), k) ==
 		    CONTROL_DONE;
 	ok(all && join_job(999, 5000) == CONTROL_NO_ROOM,
-	    "so many jobs, and no more");
+	    "the number of jobs is limited");
 	rig_control(1007, CONTROL_LEAVE, 7, NULL, 0, &a);
 	rig_control(1003, CONTROL_LEAVE, 3, NULL, 0, &a);
 	ok(join_job(999, 5000) == CONTROL_DONE &&
 		iswitch_find_job(&rig, 3) == NULL &&
 		iswitch_find_job(&rig, 7) != NULL &&
 		iswitch_find_job(&rig, 5000) == rig.job[3],
-	    "but who has no members any more gives its place");
+	    "a job without members gives its place to another");
 	rigged_close(&rig_plane);
 }
 
@@ -676,7 +698,7 @@ test_resent_in_time(void)
 	outbox_flush(rig.out);
 	ok(rig_out[0].tos == SEG_TOS && rig_out[0].to == POST_ONE &&
 	    seg_parse(rig_out[0].bytes, 24, &g) && g.iteration == 0 &&
-	    vec_get(g.vec, 0) == 1, "sent again is what it was");
+	    vec_get(g.vec, 0) == 1, "a result that is sent again is unchanged");
 	rigged_close(&rig_plane);
 }
 

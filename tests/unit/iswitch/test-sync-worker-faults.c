@@ -19,8 +19,8 @@ test_bad_network(struct world *w)
 			took += w->now_ns;
 			end(w);
 		}
-		ok(well, "4 workers, %g %% lost, and doubled, and late: 6,000 "
-		    "iterations right", loss[i] * 100);
+		ok(well, "4 workers with %g %% lost, duplicated and late "
+		    "packets sum 6,000 iterations correctly", loss[i] * 100);
 		note("%.2f ms an iteration", (double)took / 6000 / 1e6);
 	}
 }
@@ -62,8 +62,9 @@ test_restarts(struct world *w, bool when_apart)
 		well = all_well(w) && well;
 		end(w);
 	}
-	ok(well && restarts > 20, "a switch that forgets everything, %u times"
-	    "%s", restarts, when_apart ? ", when some have a result that "
+	ok(well && restarts > 20, "sums are right with a switch that forgets "
+	    "everything %u "
+	    "times%s", restarts, when_apart ? ", when some have a result that "
 	    "others lack" : "");
 }
 
@@ -75,11 +76,11 @@ test_early(struct world *w)
 	w->early = true;
 	w->loss = 0.01;
 	w->doer[3].think_ns = 9 * MS;
-	ok(all_well(w) && w->doer[3].partial, "a worker too slow for the "
-	    "others gets every result, in order");
+	ok(all_well(w) && w->doer[3].partial, "a worker that is too slow for "
+	    "the others gets every result in order");
 	ok(w->doer[3].l.n[SYNC_WORKER_MISSED] > 100,
-	    "and its own gradients are "
-	    "discarded and counted: %llu missed",
+	    "the gradients of a slow worker are discarded and counted: %llu "
+	    "missed",
 	    (unsigned long long)w->doer[3].l.n[SYNC_WORKER_MISSED]);
 	end(w);
 }
@@ -106,7 +107,8 @@ test_ends(struct world *w)
 	while (step(w))
 		;
 	ok(w->doer[0].l.text != NULL && strstr(w->doer[0].l.text,
-	    "members") != NULL, "who is stuck asks who the members are");
+	    "members") != NULL, "a worker that waits asks for the list of "
+	    "members");
 	ends(w, 0, "segment 0 of iteration 0 in 30.0 s",
 	    "one that never joins");
 	begin(w, 4, ELEMENTS, 10, 0, 1);
@@ -167,19 +169,20 @@ test_halt(struct world *w)
 	well = w->doer[0].l.end == SYNC_WORKER_GOING &&
 	    w->doer[0].l.in.halted &&
 	    w->doer[0].done < 510;
-	ok(well && joins(w) < 2 * 310, "halted, the clocks "
-	    "stop, and it asks once a second: %llu Joins",
+	ok(well && joins(w) < 2 * 310, "halted workers stop their timers and "
+	    "ask once a second: %llu Joins",
 	    (unsigned long long)joins(w));
 	w->hub.halted = false;
 	tell(w, 0, CONTROL_RESUME);
-	ok(all_well(w), "and goes on when it may, told or not");
+	ok(all_well(w), "halted workers continue when they may, with or "
+	    "without a Resume");
 	end(w);
 
 	begin(w, 1, ELEMENTS, 2000, 0, 1);
 	while (step(w) && w->doer[0].done < 5)
 		;
 	tell(w, 0, CONTROL_RESET);
-	ends(w, 0, "was reset", "Reset is the end");
+	ends(w, 0, "was reset", "a Reset ends the workers");
 }
 
 /* Give worker k the results of its iteration and the next, as if sent late. */
@@ -271,16 +274,17 @@ test_late_result(struct world *w)
 	sync_worker_set_gradient(l, w->now_ns);
 	xid = await_probe(w, l, &n);
 	ok(n == 8 && sync_worker_receive_result(l, &g, w->now_ns) ==
-	    SYNC_WORKER_TAKE, "a worker takes the result of what it sent");
+	    SYNC_WORKER_TAKE, "a worker accepts a result for a segment that it "
+	    "sent");
 	lack_segment(w, l, xid);
-	ok(l->got[0] == 1, "it keeps a result that crossed its Probe");
+	ok(l->got[0] == 1, "a worker keeps a result that crossed its Probe");
 	xid = await_probe(w, l, &n);
 	lack_segment(w, l, xid);
 	await_probe(w, l, &n);
 	ok(n == 1 && l->got[0] == 0 && sync_worker_receive_result(l, &g,
 	    w->now_ns) == SYNC_WORKER_TAKE,
-	    "it discards a result that was there before the Probe, and sends "
-	    "the segment again");
+	    "a worker discards a result that it had before the Probe, and "
+	    "sends the segment again");
 	end(w);
 }
 
@@ -324,7 +328,7 @@ test_late_results(struct world *w)
 	    "a worker that has gone on since its Join leaves another instance "
 	    "of the job and joins it again from where it is");
 	let_in(w, 0);
-	ok(l->in.joined && l->in.instance == 9, "and is in then");
+	ok(l->in.joined && l->in.instance == 9, "then the worker has joined");
 	end(w);
 }
 

@@ -19,7 +19,8 @@ test_clean(struct world *w)
 			end(w);
 		}
 	}
-	ok(well, "1 to 8 workers, lengths 1, F-1, F, F+1, more: sums right");
+	ok(well, "sums are right for 1 to 8 workers and lengths of 1, F-1, F, "
+	    "F+1 and more");
 	note("%llu segments sent again", (unsigned long long)helps);
 }
 
@@ -33,8 +34,9 @@ test_life(struct world *w)
 	w->doer[0].think_ns = w->doer[1].think_ns = 20000 * MS;
 	well = all_well(w);
 	said = joins(w);
-	ok(well && said >= 2 * 11 && said <= 2 * 14, "a long thinker shows "
-	    "a sign of life each third of the time-out: %llu Joins",
+	ok(well && said >= 2 * 11 && said <= 2 * 14,
+	    "a worker that computes for long sends a sign of life each third "
+	    "of the timeout: %llu Joins",
 	    (unsigned long long)said);
 	end(w);
 }
@@ -70,12 +72,13 @@ test_nonsense(struct world *w)
 	v[6] = sync_worker_receive_result(l, &s, w->now_ns);
 	ok(v[0] == SYNC_WORKER_BAD_INDEX && v[1] == SYNC_WORKER_BAD_INDEX &&
 	    v[2] == SYNC_WORKER_BAD_LENGTH && v[3] == SYNC_WORKER_BAD_INDEX &&
-	    v[4] == SYNC_WORKER_STALE, "results that cannot be are not taken");
+	    v[4] == SYNC_WORKER_STALE, "invalid results are refused");
 	ok(v[5] == SYNC_WORKER_TAKE && v[6] == SYNC_WORKER_DUPLICATE,
-	    "one of the next iteration is, once");
+	    "a result of the next iteration is accepted once");
 	s.iteration = seg_step(l->t, 2);
 	ok(sync_worker_receive_result(l, &s, w->now_ns) == SYNC_WORKER_AHEAD &&
-	    l->verdicts[SYNC_WORKER_BAD_INDEX] == 3, "one after that is not");
+	    l->verdicts[SYNC_WORKER_BAD_INDEX] == 3,
+	    "a result of a later iteration is refused");
 	end(w);
 }
 
@@ -91,23 +94,28 @@ test_window(struct world *w)
 	l->cf.buffer_bytes = 16 << 20;
 	ok(sync_worker_window_first(l) == 88 &&
 	    sync_worker_window_max(l) == 1024,
-	    "two full runs of 44 to begin with");
+	    "the first window is two full runs of 44 segments");
 	l->floats = 16374;
 	l->in.members = 4;
-	ok(sync_worker_window_first(l) == 32, "a half of the buffer for all");
+	ok(sync_worker_window_first(l) == 32, "the first window is at most "
+	    "half of the buffer for all");
 	l->cf.buffer_bytes = 212992;
-	ok(sync_worker_window_first(l) == 2, "but two at least");
+	ok(sync_worker_window_first(l) == 2, "the first window has at least "
+	    "two segments");
 	l->floats = 366;
 	l->cf.window = 10;
-	ok(sync_worker_window_first(l) == 10, "and what was asked for at most");
+	ok(sync_worker_window_first(l) == 10, "the first window is at most the "
+	    "one that was requested");
 	l->window = l->slow = 4;
 	for (int i = 0; i < 9; i++)
 		sync_worker_widen_window(l);
-	ok(l->window == 6, "past where packets were lost it grows slowly");
+	ok(l->window == 6, "beyond the size at which packets were lost the "
+	    "window grows slowly");
 	l->slow = 10;
 	for (int i = 0; i < 9; i++)
 		sync_worker_widen_window(l);
-	ok(l->window == 10, "before that by each result, and to its limit");
+	ok(l->window == 10, "before that the window grows with each result, up "
+	    "to its limit");
 	end(w);
 }
 
@@ -129,7 +137,7 @@ test_long(struct world *w)
 		sync_worker_advance(l, w->now_ns);
 	}
 	ok(l->t == SEG_ITERATIONS / 2 + 2 && !sync_worker_fetches(l),
-	    "8 million iterations later it still adds its own");
+	    "a worker contributes after 8 million iterations");
 	end(w);
 }
 
@@ -205,19 +213,19 @@ test_whole(struct world *w)
 		ns = silence(l, 0, &now_ns);
 		same = same && ns == 20 * MS;
 	}
-	ok(same, "a server's answers: the eighth loss is found as soon as "
-	    "the first");
+	ok(same, "the worker finds the eighth loss of an answer as soon as the "
+	    "first");
 	silence(l, 15 * MS, &now_ns);
 	ns = silence(l, 0, &now_ns);
 	ok(ns > 47 * MS && ns <= 50 * MS,
-	    "what is late all the same may be so again");
+	    "if segments are late, the worker waits longer for the next");
 	l->rtt = (struct rtt){ 0 };
 	sync_worker_set_gradient(l, now_ns);
 	asks(l, 0, now_ns);
 	answers(l, l->t, 0, 0, 5 * MS, &now_ns);
 	answers(l, l->t, 1, SEGS - 1, MS, &now_ns);
 	ok(l->rtt.srtt_ns == 5 * MS && l->rtt.var_ns == 5 * MS / 2,
-	    "a whole answer is one round trip");
+	    "a whole answer gives one round trip time");
 	end(w);
 }
 
@@ -250,7 +258,8 @@ test_inherits(struct world *w)
 			early = early || o.count > 0;
 	}
 	ok(!early && sync_worker_next(l, w->now_ns, &o) && o.count == 1 &&
-	    o.iteration == 5, "who may add to an iteration after all does");
+	    o.iteration == 5, "a late worker contributes to an iteration from "
+	    "which others have left");
 	end(w);
 }
 

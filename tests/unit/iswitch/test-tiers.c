@@ -155,10 +155,10 @@ main(int argc, char *argv[])
 
 		failed += !run_well(w, &c);
 	}
-	ok(failed == 0, "%llu networks of chance: every sum exact, each worker "
-	    "done", (unsigned long long)(to - from));
-	ok(needless == 0, "nothing is sent again without a loss");
-	ok(most_copies < 10, "and no segment without end");
+	ok(failed == 0, "in %llu random networks every sum is exact and each "
+	    "worker ends", (unsigned long long)(to - from));
+	ok(needless == 0, "without a loss nothing is sent again");
+	ok(most_copies < 10, "no segment is sent again endlessly");
 	note("at most %.1f copies of a segment (seed %llu)", most_copies,
 	    (unsigned long long)most_seed);
 	free(w);

@@ -46,28 +46,32 @@ main(void)
 	child_start(&c, cat, &mask);
 	ok(!child_has_exited(&c) && !child_is_too_slow(&c), "it runs");
 	child_send(&c, &head, vec);
-	ok(child_unread_bytes(&c) > 0, "a long message waits in part");
+	ok(child_unread_bytes(&c) > 0, "a long message waits in the pipe");
 	ok(wait_for_message(&c, &h, &body) == 1 && h.iteration == 5 &&
-	    memcmp(body, vec, N * sizeof(*vec)) == 0, "and comes back whole");
+	    memcmp(body, vec, N * sizeof(*vec)) == 0,
+	    "a long message comes back completely");
 	for (int i = 0; i < 8; i++)
 		child_send(&c, &head, vec);
-	ok(child_is_too_slow(&c), "one that reads nothing is deaf");
+	ok(child_is_too_slow(&c), "a child that reads nothing is too slow");
 	for (int i = 0; i < 8; i++)
 		wait_for_message(&c, &h, &body);
 	ok(!child_is_too_slow(&c) && child_unread_bytes(&c) == 0,
-	    "until it has read");
+	    "a child that has read is no longer too slow");
 	ok(child_stop(&c, 10 * (uint64_t)TIMER_SECOND_NS, true) == 0 &&
-	    c.pid == 0, "it ends with its input");
+	    c.pid == 0, "a child ends when its input ends");
 	child_start(&c, odd, &mask);
-	ok(wait_for_message(&c, &h, &body) == -2, "what is no stream is found");
+	ok(wait_for_message(&c, &h, &body) == -2,
+	    "output that is not a stream is detected");
 	ok(child_stop(&c, 10 * (uint64_t)TIMER_SECOND_NS, false) == 1,
-	    "and how it exits");
+	    "the exit status of the child is returned");
 	child_start(&c, leaves, &mask);
 	while (!child_has_exited(&c))
 		wait_for_message(&c, &h, &body);
-	ok(kill(-c.group, 0) == 0, "what it has started may outlive it");
+	ok(kill(-c.group, 0) == 0, "a process that the child started may "
+	    "outlive it");
 	child_stop(&c, TIMER_SECOND_NS / 10, true);
-	ok(kill(-c.group, 0) == -1, "but ends with it, if need be by SIGKILL");
+	ok(kill(-c.group, 0) == -1, "such a process is ended too, if necessary "
+	    "by SIGKILL");
 	free(vec);
 	return tap_end();
 }

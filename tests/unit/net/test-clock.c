@@ -19,22 +19,25 @@ test_stamps(void)
 	    3600 * (uint64_t)TIMER_SECOND_NS;
 	const struct clock c = clock_read_at(wall);
 
-	ok(clock_arrival_ns(&c, wall, 0) == now, "stamped just now");
+	ok(clock_arrival_ns(&c, wall, 0) == now,
+	    "a packet stamped now arrived now");
 	ok(clock_arrival_ns(&c, wall - 700, 0) == now - 700,
-	    "stamped 700 ns ago");
+	    "a packet stamped 700 ns ago arrived 700 ns ago");
 	ok(clock_arrival_ns(&c, wall - 700, now - 700) == now - 700 &&
 	    clock_arrival_ns(&c, wall - 700, now - 699) == now - 699 &&
 	    clock_arrival_ns(&c, wall - 700, now - 701) == now - 700,
-	    "not before what happened last");
+	    "a packet does not arrive before the last event");
 	ok(clock_arrival_ns(&c, wall + 1, 0) == now &&
 	    clock_arrival_ns(&c, wall + hour, now - 5) == now,
-	    "the wall was set back after the stamp: not after now");
+	    "if the wall clock was set back, a packet does not arrive after "
+	    "now");
 	ok(clock_arrival_ns(&c, wall - hour, now - 5) == now - 5 &&
 	    clock_arrival_ns(&c, 0, now - 5) == now - 5,
-	    "the wall was set ahead after the stamp: not before the last");
+	    "if the wall clock was set ahead, a packet does not arrive before "
+	    "the last event");
 	ok(clock_arrival_ns(&c, wall - 700, now) == now &&
 	    clock_arrival_ns(&c, wall, now + 9) == now + 9,
-	    "what happened after the reading stays the last");
+	    "an event after the reading remains the last");
 }
 
 /* Readings of the clock do not decrease. */
@@ -53,10 +56,10 @@ test_readings(void)
 		    c.base_ns == base && clock_now(&c) >= now;
 		last = now;
 	}
-	ok(good, "it does not go back");
+	ok(good, "the clock does not go back");
 	ok(c.now_ns + TIMER_SECOND_NS * (uint64_t)600 > wall && c.now_ns <
 	    wall + TIMER_SECOND_NS * (uint64_t)600,
-	    "and begins at the wall's time");
+	    "the clock begins at the wall clock's time");
 }
 
 int

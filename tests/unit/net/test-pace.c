@@ -11,19 +11,24 @@ main(void)
 	const uint64_t s = PACE_SPIN_NS, most = UINT64_MAX;
 	bool early = true;
 
-	ok(pace_sleep_ns(100, 100) == 0, "at the mark: no sleep");
-	ok(pace_sleep_ns(101, 100) == 0, "past it: no sleep");
-	ok(pace_sleep_ns(most, 0) == 0, "long past it: no sleep");
-	ok(pace_sleep_ns(100, 100 + s) == 0, "near it: no sleep, poll");
-	ok(pace_sleep_ns(100, 99 + s) == 0, "nearer: no sleep either");
-	ok(pace_sleep_ns(100, 101 + s) == 1, "one earlier: sleep for one");
-	ok(pace_sleep_ns(0, most) == most - s, "as far off as can be");
+	ok(pace_sleep_ns(100, 100) == 0, "a wait at its time does not sleep");
+	ok(pace_sleep_ns(101, 100) == 0, "a wait after its time does not "
+	    "sleep");
+	ok(pace_sleep_ns(most, 0) == 0, "a wait long after its time does not "
+	    "sleep");
+	ok(pace_sleep_ns(100, 100 + s) == 0, "a wait shortly before its time "
+	    "polls");
+	ok(pace_sleep_ns(100, 99 + s) == 0, "a wait still closer to its time "
+	    "polls");
+	ok(pace_sleep_ns(100, 101 + s) == 1, "a wait one nanosecond earlier "
+	    "sleeps for one");
+	ok(pace_sleep_ns(0, most) == most - s, "the longest wait sleeps");
 	for (uint64_t now = 0; now < 300000; now += 77) {
 		uint64_t wake = now + pace_sleep_ns(now, 200000);
 
 		early = early && wake >= now &&
 		    (wake == now || wake + s == 200000);
 	}
-	ok(early, "any sleep ends so long before the mark, never after");
+	ok(early, "every sleep ends shortly before the time of the wait");
 	return tap_end();
 }

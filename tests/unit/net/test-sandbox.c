@@ -34,26 +34,28 @@ main(void)
 	sandbox_add_file(&s, in);
 	sandbox_add_file(&s, "/dev/null");
 	ok(s.paths == 2 && errno_of_open("/etc/passwd", O_RDONLY) == 0,
-	    "standard streams are no files");
+	    "standard streams are not files");
 	sandbox_enter(&s);
-	ok(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1, "no new rights");
+	ok(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1,
+	    "the process gets no new privileges");
 	if (abi < 1) {
 		ok(true, "no Landlock in this kernel # SKIP");
 	} else {
 		ok(errno_of_open("/etc/passwd", O_RDONLY) == EACCES,
-		    "a file that was not named: permission denied");
+		    "a file that was not named cannot be opened");
 		execv(true_[0], true_);
-		ok(errno == EACCES, "nothing is executed");
+		ok(errno == EACCES, "no program can be executed");
 		ok(errno_of_open("/tmp/innet-sandbox", O_WRONLY | O_CREAT) ==
 			EACCES,
-		    "nothing is made elsewhere");
+		    "no file can be made elsewhere");
 	}
 	ok(errno_of_open(in, O_WRONLY | O_CREAT) == 0 &&
 		rename(in, other) == 0 &&
 		errno_of_open(in, O_WRONLY | O_CREAT) == 0 &&
 		unlink(other) == 0,
-	    "what was named can be written, moved and begun anew");
-	ok(errno_of_open("/dev/null", O_WRONLY) == 0, "and devices that were");
+	    "a named file can be written, renamed and made again");
+	ok(errno_of_open("/dev/null", O_WRONLY) == 0,
+	    "a named device can be opened");
 	unlink(in);
 	return tap_end();
 }

@@ -64,11 +64,11 @@ main(void)
 		send_update((uint8_t)k);
 	serve_send_departed(&s);
 	ok(count_received(0) == CALL,
-	    "as many updates as a call takes are a run");
+	    "a run has as many updates as one call sends");
 	ok(count_received(CALL) == UPDATES - CALL,
-	    "the others are the next one");
+	    "the other updates are the next run");
 	ok(s.departed_count == 0 && s.departed_bytes == 0 &&
-	    s.own.u.send_failed == 0, "nothing is left or lost");
+	    s.own.u.send_failed == 0, "no update is left or lost");
 	for (int k = 0; k < UDPIO_RUN_MAX; k++)
 		free(s.spare[k]);
 	udp_transmit_free(&s.own.out);

@@ -23,15 +23,16 @@ test_deadlines(void)
 	ok(timer_earlier(1, 2) == 1 && timer_earlier(2, 1) == 1 &&
 		timer_earlier(never, 5) == 5 &&
 		timer_earlier(never, never) == never,
-	    "of two deadlines the earlier, and never is the last of all");
+	    "the earlier of two deadlines is chosen, and never is the latest");
 	ok(timer_after(0, 0) == 0 && timer_after(5, 7) == 12,
-	    "a span after now");
-	ok(timer_after(5, never) == never, "after never is never");
+	    "a span after now is now plus the span");
+	ok(timer_after(5, never) == never, "a span after never is never");
 	ok(timer_after(never - 7, 6) == never - 1,
-	    "the last instant can be reached");
+	    "the last possible time can be a deadline");
 	ok(timer_after(never - 7, 7) == never &&
 	    timer_after(never - 7, 8) == never &&
-	    timer_after(never, 1) == never, "past it is never");
+	    timer_after(never, 1) == never, "a deadline beyond the last "
+	    "possible time is never");
 }
 
 static bool
@@ -53,12 +54,13 @@ test_clocks(void)
 	ok(converts_back(0) && converts_back(1) &&
 	    converts_back(999999999) && converts_back(1000000000) &&
 	    converts_back(1000000001) && converts_back(INT64_MAX),
-	    "ns to timespec and back, around a second and at the end");
-	ok(b >= a, "monotonic time does not go back");
+	    "times convert to timespec and back, around a second and at the "
+	    "end");
+	ok(b >= a, "monotonic time does not decrease");
 	clock_gettime(CLOCK_REALTIME, &ts);
 	wall = timer_wall_ns();
 	ok(wall / TIMER_SECOND_NS - (uint64_t)ts.tv_sec <= 60,
-	    "wall time is the system's");
+	    "wall time is that of the system");
 }
 
 static void
@@ -80,18 +82,18 @@ test_signals(void)
 		given = given && got == sigs[i];
 	}
 	ok(held, "a signal outside of a wait is held back");
-	ok(given, "and comes as soon as we wait, even if it was blocked at the "
-	    "start");
+	ok(given, "a signal is delivered in the wait, even if it was blocked "
+	    "at the start");
 	got = 0;
 	raise(SIGTERM);
 	timer_deliver_signals(&wait);
-	ok(got == SIGTERM, "or as soon as it is let in");
+	ok(got == SIGTERM, "a signal is delivered as soon as it is allowed");
 	got = 0;
 	raise(SIGTERM);
-	ok(got == 0, "and is held back again then");
+	ok(got == 0, "afterwards a signal is held back again");
 	timer_deliver_signals(&wait);
 	raise(SIGPIPE);
-	ok(true, "a closed pipe does not kill");
+	ok(true, "writing to a closed pipe does not end the process");
 }
 
 int

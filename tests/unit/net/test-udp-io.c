@@ -47,26 +47,27 @@ test_pair(const char *host)
 		return;
 	}
 	ok(addr_port(&a.local) != 0 && !addr_same(&a.local, &b.local),
-	    "%s: the kernel gives each a port, which is told", host);
-	ok(udpio_recv(&b) == 0, "where nothing has come nothing is received");
+	    "%s: the kernel gives each socket a port, which the caller "
+	    "learns", host);
+	ok(udpio_recv(&b) == 0, "without a packet nothing is received");
 	before = timer_wall_ns();
 	ok(udpio_send(&a, &b.local, TOS, "innet", 5) &&
 		wait_for_event(&b, POLLIN) && udpio_recv(&b) == 1 &&
 		p->len == 5 && memcmp(p->data, "innet", 5) == 0,
-	    "a packet comes as it was sent");
+	    "a packet arrives unchanged");
 	after = timer_wall_ns();
-	ok(addr_same(&p->from, &a.local), "with its source");
-	ok(p->tos == TOS, "its ToS byte");
+	ok(addr_same(&p->from, &a.local), "a packet comes with its source");
+	ok(p->tos == TOS, "a packet comes with its ToS byte");
 	ok(p->stamp_ns >= before && p->stamp_ns <= after,
-	    "and a stamp between its sending and its receipt");
+	    "the timestamp of a packet lies between send and receive");
 	ok(udpio_send(&b, &p->from, TOS, "", 0) && wait_for_event(&a, POLLIN) &&
 	    udpio_recv(&a) == 1 && a.got[0].len == 0,
-	    "an empty one is a packet too, and its answer finds the way");
+	    "an empty packet arrives, and its source can be answered");
 	ok(a.kernel_drops == 0 && a.unreachable == 0 && a.send_failed == 0,
-	    "nothing was lost");
+	    "no packet was lost");
 	udpio_close(&a);
 	udpio_close(&b);
-	ok(a.fd == -1, "a closed socket is closed");
+	ok(a.fd == -1, "a closed socket has no descriptor");
 }
 
 static void
@@ -87,8 +88,8 @@ test_batch(void)
 		    (i == 0 || b.got[i].stamp_ns >= b.got[i - 1].stamp_ns);
 	second = udpio_recv(&b);
 	ok(first == UDPIO_BATCH && second == 1 && udpio_recv(&b) == 0,
-	    "%d packets come in a batch of %d and one of 1", n, UDPIO_BATCH);
-	ok(order, "in order, their stamps too");
+	    "%d packets arrive in a batch of %d and one of 1", n, UDPIO_BATCH);
+	ok(order, "the packets and their timestamps are in order");
 	udpio_close(&a);
 	udpio_close(&b);
 }
@@ -105,9 +106,9 @@ test_sizes(void)
 	ok(udpio_send(&a, &b.local, TOS, big, MOST) &&
 		wait_for_event(&b, POLLIN) && udpio_recv(&b) == 1 &&
 		b.got[0].len == MOST && memcmp(b.got[0].data, big, MOST) == 0,
-	    "the largest payload, %d bytes, comes whole", MOST);
+	    "the largest payload, %d bytes, arrives completely", MOST);
 	ok(!udpio_send(&a, &b.local, TOS, big, MOST + 1) && a.send_failed == 1,
-	    "one more is refused and counted");
+	    "a payload of one byte more is refused and counted");
 	udpio_close(&a);
 	udpio_close(&b);
 }
@@ -122,25 +123,25 @@ test_errors(void)
 	open_on(&c, "127.0.0.1");
 	ok(udpio_open(&gone, &a.local, TOS, true) == -1 &&
 	    errno == EADDRINUSE && gone.fd == -1,
-	    "a port that is taken is refused, and nothing "
-	    "held");
+	    "a port that is in use is refused, and the socket is closed");
 	open_on(&gone, "127.0.0.1");
 	there = gone.local;
 	udpio_close(&gone);
 	ok(udpio_send(&a, &there, TOS, "x", 1) && wait_for_event(&a, POLLERR) &&
 	    udpio_recv(&a) == 0 && a.unreachable == 1 &&
 	    addr_same(&a.refused, &there),
-	    "nobody there: counted, and who it was is known");
+	    "a refused packet is counted, and its destination is known");
 	udpio_send(&a, &there, TOS, "x", 1);
 	wait_for_event(&a, POLLERR);
 	ok(udpio_send(&a, &c.local, TOS, "y", 1) && a.unreachable == 2 &&
-	    a.send_failed == 0, "a sender that learns of it sends on");
+	    a.send_failed == 0, "a sender that learns of a refusal can send "
+	    "on");
 	udpio_send(&a, &there, TOS, "x", 1);
 	wait_for_event(&a, POLLERR);
 	udpio_send(&c, &a.local, TOS, "z", 1);
 	ok(wait_for_event(&a, POLLIN) && udpio_recv(&a) == 1 &&
 		a.unreachable == 3 && a.got[0].data[0] == 'z',
-	    "a receiver that learns of it gets what has come as well");
+	    "a receiver that learns of a refusal still gets packets");
 	udpio_close(&a);
 	udpio_close(&c);
 }
@@ -232,13 +233,13 @@ test_runs(const char *host, bool out, bool in)
 	ok(whole && a.gso == (out && a.gso_errno == 0) &&
 	    a.send_failed == 0 && b.kernel_drops == 0,
 	    "%s: runs of 1 to 200 datagrams of 1 to 9000 bytes, the last "
-	    "shorter, come as they were: %s to %s", host,
+	    "shorter, arrive unchanged: %s to %s", host,
 	    out ? "UDP_SEGMENT" : "sendmmsg", in ? "UDP_GRO" : "recvmmsg");
 	ok(carries_run(&a, &b, 100, 50, 7, 0x0c) &&
 	    carries_run(&a, &b, 100, 50, 7, 0x1c) &&
 	    carries_run(&a, &b, 100, 1, 7, 0x1c) &&
 	    carries_run(&a, &b, 100, 50, 7, TOS),
-	    "each with the ToS byte of its send");
+	    "each run has the ToS byte of its call");
 	udpio_close(&a);
 	udpio_close(&b);
 }
@@ -257,21 +258,21 @@ test_refused_runs(void)
 	setsockopt(a.fd, SOL_SOCKET, SO_NO_CHECK, &on, sizeof(on));
 	ok(carries_run(&a, &b, 1000, 45, 7, TOS) && a.gso_bytes == 999 &&
 	    carries_run(&a, &b, 1000, 45, 7, TOS) && a.gso_bytes == 999 &&
-	    a.send_failed == 0, "a length refused in a run goes without, and "
-	    "is not tried again");
+	    a.send_failed == 0, "if the kernel refuses a length in a run, the "
+	    "datagrams go one by one, and that length is not tried again");
 	errno = EIO;
 	ok(udpio_run_refused(&a, 10) && !a.gso && a.gso_errno == EIO &&
-	    carries_run(&a, &b, 10, 45, 7, TOS), "nor is anything where the "
-	    "link cannot");
+	    carries_run(&a, &b, 10, 45, 7, TOS),
+	    "if the link has no segmentation, runs are not tried again");
 	errno = EAGAIN;
 	ok(!udpio_run_refused(&a, 10) && a.gso_bytes == 999,
-	    "for want of room a run is not refused for good");
+	    "if there is no room, runs are tried again");
 	addr_parse("255.255.255.255:9", "9", &all);
 	for (int i = 0; i < 3; i++)
 		v[i] = (struct iovec){ v, 8 };
 	ok(udpio_send_gather(&b, &all, TOS, v, 1, 3, 8) == 0 &&
 	    errno == EACCES && b.send_failed == 3,
-	    "what is forbidden is counted, each datagram of it");
+	    "each datagram of a forbidden send is counted");
 	udpio_close(&a);
 	udpio_close(&b);
 }
@@ -320,23 +321,24 @@ test_split(void)
 {
 	ok(splits_into(make_message(0, 0), 1, 0, 0) &&
 		splits_into(make_message(0, 5), 1, 0, 0),
-	    "a message of nothing is one empty datagram");
+	    "an empty message is one empty datagram");
 	ok(splits_into(make_message(1000, 100), 10, 100, 100),
-	    "an exact multiple has no rest");
+	    "an exact multiple of the segment size has no rest");
 	ok(splits_into(make_message(901, 100), 10, 100, 1) &&
 		splits_into(make_message(999, 100), 10, 100, 99) &&
 		splits_into(make_message(101, 100), 2, 100, 1),
-	    "the last is the rest");
+	    "the last datagram is the rest");
 	ok(splits_into(make_message(100, 100), 1, 100, 100) &&
 	    splits_into(make_message(99, 100), 1, 99, 99) &&
 	    splits_into(make_message(99, INT32_MAX), 1, 99, 99) &&
 	    splits_into(make_message(99, 0), 1, 99, 99) &&
 	    splits_into(make_message(99, -1), 1, 99, 99) &&
 	    splits_into(make_message(99, INT32_MIN), 1, 99, 99),
-	    "a length that cannot be leaves one datagram");
-	ok(splits_into(make_message(1000, 1), 1000, 1, 1), "as many as bytes");
+	    "an invalid segment size leaves one datagram");
+	ok(splits_into(make_message(1000, 1), 1000, 1, 1),
+	    "a segment size of 1 gives as many datagrams as bytes");
 	ok(splits_into((struct udpio_message){ .len = 9 }, 1, 9, 9),
-	    "a length of nothing is no step");
+	    "a segment size of 0 leaves one datagram");
 }
 
 static void
@@ -349,16 +351,19 @@ test_descriptions(void)
 
 	ok(strcmp(udpio_describe(&u, text), "sends by UDP_SEGMENT, 44 segments "
 	    "of 1472 bytes in a call; receives by UDP_GRO; buffers 0.4 MB out, "
-	    "16.8 MB in") == 0, "a line says how a socket sends and receives");
+	    "16.8 MB in") == 0, "a line describes how a socket sends and "
+	    "receives");
 	u.gso = u.gro = false;
 	u.gro_errno = ENOPROTOOPT;
 	ok(strcmp(udpio_describe(&u, text), "sends by sendmmsg; receives by "
 	    "recvmmsg, no UDP_GRO here (Protocol not available); buffers "
-	    "0.4 MB out, 16.8 MB in") == 0, "and what it lacks");
+	    "0.4 MB out, 16.8 MB in") == 0, "a line describes what the kernel "
+	    "lacks");
 	open_as(&plain, "127.0.0.1", false);
 	ok(!plain.gso && !plain.gro && plain.gso_errno == 0 &&
 	    plain.rcvbuf_bytes > 0 && plain.sndbuf_bytes > 0,
-	    "what was not asked for is not lacking; buffers are as granted");
+	    "features that were not requested are not missing, and buffers "
+	    "have the granted size");
 	udpio_close(&plain);
 }
 
@@ -372,12 +377,12 @@ test_source(void)
 	ok(udpio_open_towards(&a, &b.local, 0x0c, true, &mtu) == 0 &&
 	    addr_port(&a.local) != addr_port(&b.local) &&
 	    a.local.in.sin_addr.s_addr == htonl(INADDR_LOOPBACK) && mtu > 0,
-	    "a socket towards another has the address from which it is "
+	    "a socket towards a peer has the address from which the peer is "
 	    "reached, and the path's MTU");
 	ok(udpio_send(&a, &b.local, 0x0c, "x", 1) &&
 		wait_for_event(&b, POLLIN) && udpio_recv(&b) == 1 &&
 		b.got[0].tos == 0x0c && addr_same(&b.got[0].from, &a.local),
-	    "its packets come from there");
+	    "packets of that socket come from this address");
 	udpio_close(&a);
 	udpio_close(&b);
 }
@@ -456,11 +461,11 @@ test_port_file(void)
 	f = fopen(path, "r");
 	ok(f != NULL && fgets(line, sizeof(line), f) != NULL &&
 	    strtoul(line, NULL, 10) == addr_port(&u.local),
-	    "the port file holds the port that was given");
+	    "the port file has the port that the kernel gave");
 	if (f != NULL)
 		fclose(f);
 	unlink(path);
-	ok(rmdir(dir) == 0, "and nothing else is left beside it");
+	ok(rmdir(dir) == 0, "no other file is left");
 	udpio_close(&u);
 }
 
@@ -489,6 +494,6 @@ main(void)
 	ok(!warned, "without drops there is no warning");
 	u.kernel_drops = 1;
 	udpio_warn_drops(&u, &warned);
-	ok(warned, "with one there is");
+	ok(warned, "with one drop there is a warning");
 	return tap_end();
 }

@@ -67,7 +67,7 @@ test_plain(void)
 	ok(send_one(&o, 5, 1) &&
 		udp_transmit_deadline_ns(&o) == UDP_TRANSMIT_NEVER &&
 		receive_next(&got, 10000) && got == 5,
-	    "a good network sends at once");
+	    "over a good network a packet is sent at once");
 	for (uint32_t i = 0; i < 100; i++) {
 		run[i] = i;
 		v[2 * i] = (struct iovec){ &run[i], 2 };
@@ -75,7 +75,7 @@ test_plain(void)
 	}
 	ok(udp_transmit_send_run(&o, &b.local, TOS, run, 4, 100, 4, 1) == 100 &&
 	    udp_transmit_send_gather(&o, &b.local, TOS, v, 2, 100, 4, 1) == 100,
-	    "runs as runs");
+	    "over a good network runs are sent as runs");
 	for (uint32_t i = 0; i < 200; i++)
 		order = order && receive_next(&got, 10000) && got == i % 100;
 	ok(order, "in order");
@@ -109,8 +109,9 @@ test_held(void)
 		}
 	}
 	ok(due && udp_transmit_deadline_ns(&o) == UDP_TRANSMIT_NEVER && n == N,
-	    "what is late leaves at its time, not before: %u", n);
-	ok(order, "in order of time, and at one time as sent");
+	    "a late packet leaves at its time, not earlier: %u", n);
+	ok(order, "packets leave by time, and at the same time in the order in "
+	    "which they were sent");
 	udp_transmit_free(&o);
 }
 
@@ -123,16 +124,16 @@ test_limits(void)
 	for (uint32_t i = 0; i < UDP_TRANSMIT_HELD_MAX; i++)
 		send_one(&o, i, 0);
 	ok(o.held.count == UDP_TRANSMIT_HELD_MAX && o.impair.lost == 0,
-	    "%d are held", UDP_TRANSMIT_HELD_MAX);
+	    "%d packets are held", UDP_TRANSMIT_HELD_MAX);
 	send_one(&o, 0, 0);
 	ok(o.held.count == UDP_TRANSMIT_HELD_MAX && o.impair.lost == 1,
-	    "one more is lost, and counted");
+	    "one packet more is lost and counted");
 	udp_transmit_flush(&o, 999999999);
 	ok(!receive_next(&got, 0) && o.held.count == UDP_TRANSMIT_HELD_MAX,
-	    "none leaves before its time");
+	    "no packet leaves before its time");
 	udp_transmit_free(&o);
 	ok(udp_transmit_deadline_ns(&o) == UDP_TRANSMIT_NEVER,
-	    "what is freed is not sent");
+	    "freed packets are not sent");
 
 	o = make_transmit("delay=60s", NULL);
 	for (uint32_t i = 0; i < 10; i++)
@@ -141,7 +142,7 @@ test_limits(void)
 	while (receive_next(&got, 100))
 		n += got == n;
 	ok(n == 10 && o.held.count == 0,
-	    "at the end all that is held can leave");
+	    "at the end all held packets can be sent");
 	udp_transmit_free(&o);
 }
 
@@ -160,7 +161,7 @@ test_impaired(void)
 	while (receive_next(&got, 100))
 		n += got == n / 2;
 	ok(n == 100 && o.impair.duplicated == 50,
-	    "each datagram of a run is repeated, if so asked");
+	    "datagrams of a run can be duplicated");
 	o = make_transmit("loss=100%", NULL);
 	ok(udp_transmit_send_gather(&o, &b.local, TOS, v, 1, 50, 4, 1) == 50 &&
 	    o.impair.lost == 50 && !receive_next(&got, 0), "or lost");
@@ -169,11 +170,11 @@ test_impaired(void)
 	ok(o.held.count == o.impair.reordered && o.held.count > 10 &&
 	    o.held.count < 40 &&
 	    udp_transmit_deadline_ns(&o) == 1 + IMPAIR_REORDER_NS,
-	    "or held back for others to pass");
+	    "datagrams of a run can be held back, so that others pass them");
 	udp_transmit_flush(&o, UDP_TRANSMIT_NEVER);
 	for (n = 0; receive_next(&got, 100); n++)
 		;
-	ok(n == 50, "and comes later");
+	ok(n == 50, "held datagrams arrive later");
 	udp_transmit_free(&o);
 }
 
@@ -220,7 +221,7 @@ test_captures(const char *how)
 	udp_transmit_send_run(&o, &b.local, TOS, run, 4, 50, 4, 77);
 	udp_transmit_send_gather(&o, &b.local, TOS, v, 2, 50, 4, 77);
 	ok(pcapio_close(&out) == 0 && count_captured(path) == 150,
-	    "\"%s\": the capture has each once, as sent", how);
+	    "\"%s\": the capture has each packet once, as it was sent", how);
 	while (receive_next(&got, 100))
 		;
 	udp_transmit_free(&o);

@@ -90,41 +90,47 @@ test_closed_forms(void)
 	struct aom_figures f;
 
 	f = test_figures(&a);
-	ok(!f.known && f.mean_ns == 0, "no delivery: nothing is known");
+	ok(!f.known && f.mean_ns == 0, "without a delivery the age is not "
+	    "known");
 	aom_end(&a, 99);
-	ok(!a.started, "and the end does not start it");
+	ok(!a.started, "the end does not start the age");
 
-	ok(aom_deliver(&a, 50, 20) == AOM_FRESH, "the first starts the age");
+	ok(aom_deliver(&a, 50, 20) == AOM_FRESH,
+	    "the first delivery starts the age");
 	aom_end(&a, 50);
 	f = test_figures(&a);
 	ok(f.known && f.mean_ns == 30 && f.p50_ns == 30 && f.max_ns == 30 &&
-	    f.time_ns == 0 && f.peaks == 0, "no time: the age itself");
+	    f.time_ns == 0 && f.peaks == 0, "with a span of 0 the figures are "
+	    "the age itself");
 	aom_free(&a);
 
 	aom_start(&a, 0, 0);
 	aom_end(&a, 100);
 	f = test_figures(&a);
 	ok(f.mean_ns == 50 && f.p50_ns == 50 && f.p95_ns == 95 &&
-	    f.p99_ns == 99 && f.max_ns == 100, "one climb 0..100");
+	    f.p99_ns == 99 && f.max_ns == 100, "a single climb from 0 to 100 "
+	    "has the right mean and percentiles");
 	aom_free(&a);
 
 	aom_start(&a, 0, 0);
 	aom_end(&a, 1);
 	ok(test_figures(&a).mean_ns == 1 && test_figures(&a).p50_ns == 1,
-	    "half a nanosecond rounds up");
+	    "half a nanosecond is rounded up");
 	aom_free(&a);
 
 	aom_start(&a, 10, 10);
 	ok(aom_deliver(&a, 20, 10) == AOM_STALE &&
 	    aom_deliver(&a, 20, 9) == AOM_STALE && a.peaks == 0,
-	    "equal and older: stale, the age does not rise");
-	ok(aom_deliver(&a, 9, 9) == AOM_STALE, "before the begin: stale");
+	    "an equal or older update is stale, and the age does not change");
+	ok(aom_deliver(&a, 9, 9) == AOM_STALE, "a delivery before the start is "
+	    "stale");
 	ok(aom_deliver(&a, 20, 25) == AOM_FRESH && a.ahead == 1 &&
-	    a.made_ns == 20, "made after it came: counted, age 0");
+	    a.made_ns == 20, "an update made after its delivery is counted and "
+	    "has age 0");
 	ok(aom_deliver(&a, 20, 20) == AOM_STALE, "again: stale");
 	aom_end(&a, 20);
 	ok(test_figures(&a).max_peak_ns == 10 && a.teeth == 1,
-	    "one peak of 10");
+	    "there is one peak of 10");
 	aom_free(&a);
 
 	aom_start(&a, 0, 0);
@@ -133,7 +139,8 @@ test_closed_forms(void)
 	aom_end(&b, 30);
 	aom_figures(both, 2, &f);
 	ok(f.mean_ns == 13 && f.p50_ns == 10 && f.max_ns == 30,
-	    "two machines: (50 + 450) / 40, half the time at most 10");
+	    "two clusters: the mean is (50 + 450) / 40, and half of the time "
+	    "the age is at most 10");
 	aom_free(&a);
 	aom_free(&b);
 }
@@ -151,14 +158,15 @@ test_limits(void)
 	aom_end(&a, AOM_MAX_NS);
 	f = test_figures(&a);
 	ok(f.mean_ns == (uint64_t)1 << 62 && f.max_ns == AOM_MAX_NS &&
-	    f.p50_ns == (uint64_t)1 << 62, "292 years of one climb");
+	    f.p50_ns == (uint64_t)1 << 62, "a climb of 292 years has the right "
+	    "figures");
 	aom_free(&a);
 
 	aom_start(&a, AOM_MAX_NS - 1, 0);
 	aom_end(&a, AOM_MAX_NS);
 	f = test_figures(&a);
 	ok(f.mean_ns == AOM_MAX_NS && f.p99_ns == AOM_MAX_NS,
-	    "the last nanosecond, age 2^63 - 1.5");
+	    "the last nanosecond has age 2^63 - 1.5");
 	aom_free(&a);
 
 	for (int i = 0; i < MANY; i++) {
@@ -167,7 +175,7 @@ test_limits(void)
 		set[i] = &many[i];
 	}
 	aom_figures(set, MANY, &f);
-	ok(f.mean_ns == (uint64_t)1 << 62, "a sum of areas past 2^128");
+	ok(f.mean_ns == (uint64_t)1 << 62, "the sum of areas can exceed 2^128");
 	for (int i = 0; i < MANY; i++)
 		aom_free(&many[i]);
 }

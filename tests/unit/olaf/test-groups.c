@@ -24,25 +24,25 @@ test_one(void)
 
 	ok(is_same(groups_name_above(&g, make_name(1, 2)), make_name(1, 2)) &&
 	    is_same(groups_name_below(&g, make_name(1, 2)), make_name(1, 2)),
-	    "who was not moved has its own name");
+	    "a worker that was not moved has its own name");
 	ok(groups_move(&g, make_name(1, 2), make_name(65535, UINT32_MAX)) &&
 		is_same(groups_name_above(&g, make_name(1, 2)),
 		    make_name(65535, UINT32_MAX)) &&
 		is_same(groups_name_below(&g, make_name(65535, UINT32_MAX)),
 		    make_name(1, 2)),
-	    "who was moved has another above, and its own below");
+	    "a worker that was moved has another name above and its own below");
 	ok(!groups_move(&g, make_name(1, 3), make_name(65535, UINT32_MAX)) &&
 	    is_same(groups_name_above(&g, make_name(1, 3)), make_name(1, 3)),
-	    "a name is one worker's");
+	    "a name belongs to one worker");
 	ok(groups_move(&g, make_name(1, 2), make_name(4, 4)) &&
 		is_same(groups_name_below(&g, make_name(65535, UINT32_MAX)),
 		    make_name(65535, UINT32_MAX)) &&
 		groups_move(&g, make_name(1, 3), make_name(65535, UINT32_MAX)),
-	    "who is moved again leaves its name");
+	    "a worker that is moved again leaves its last name");
 	ok(groups_move(&g, make_name(1, 2), make_name(1, 2)) &&
 	    is_same(groups_name_above(&g, make_name(1, 2)), make_name(1, 2)) &&
 	    is_same(groups_name_below(&g, make_name(4, 4)), make_name(4, 4)),
-	    "back where it was");
+	    "a worker can move back to its own name");
 	groups_free(&g);
 }
 
@@ -83,7 +83,7 @@ test_twin(void)
 		}
 		rows = g.count;
 	}
-	ok(good, "as a table has it, over %d moves", MOVES);
+	ok(good, "%d moves agree with a table", MOVES);
 	ok(rows <= NAMES, "rows are used again: %u", rows);
 	groups_free(&g);
 }

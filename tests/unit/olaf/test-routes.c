@@ -59,32 +59,33 @@ test_rules(void)
 	    "there is room for routes"))
 		return;
 	ok(is_at(&r, 0, 0, 0, 0) && list_addresses(&r, 65535, 0, p) == 0,
-	    "before anything was heard there is no route");
+	    "before the first packet there is no route");
 	note_packet(&r, 1, 5, 1000, 10);
-	ok(is_at(&r, 1, 5, 10, 1000), "a worker is where it was heard from");
+	ok(is_at(&r, 1, 5, 10, 1000), "a worker has the address from which it "
+	    "sent");
 	ok(is_at(&r, 2, 5, 10, 0) && is_at(&r, 1, 6, 10, 0),
-	    "another cluster's or another worker is not");
-	ok(is_at(&r, 1, 5, 10 + minute, 1000), "it is known for a minute");
+	    "another cluster or worker has no route");
+	ok(is_at(&r, 1, 5, 10 + minute, 1000), "a route is known for a minute");
 	ok(is_at(&r, 1, 5, 11 + minute, 0) &&
 		list_addresses(&r, 1, 11 + minute, p) == 0,
-	    "and forgotten after it");
+	    "a route is forgotten after a minute");
 	note_packet(&r, 1, 5, 1001, 20 + minute);
 	ok(is_at(&r, 1, 5, 20 + minute, 1001) && routes_count(&r) == 1,
-	    "a worker that moved is where it was heard from last");
+	    "a worker that moved has its last address");
 	ok(list_addresses(&r, 1, 20 + minute, p) == 1 && p[0] == 1001,
-	    "and nothing goes to where it was");
+	    "no packet goes to its former address");
 	note_packet(&r, 1, 6, 1001, 20 + minute);
 	note_packet(&r, 1, 7, 1002, 20 + minute);
 	ok(list_addresses(&r, 1, 20 + minute, p) == 2 && p[0] == 1001 &&
 		p[1] == 1002,
-	    "two workers behind one address: a model for all goes there once");
+	    "two workers at one address: a model for all goes there once");
 	note_packet(&r, 1, 6, 1001, 30 + minute);
 	ok(list_addresses(&r, 1, 25 + 2 * minute, p) == 1 && p[0] == 1001,
-	    "the one that is still heard keeps the address of both");
+	    "the worker that still sends keeps the address of both");
 	note_packet(&r, 65535, UINT32_MAX, 9, 0);
 	ok(is_at(&r, 65535, UINT32_MAX, 0, 9) &&
 		list_addresses(&r, 65535, 0, p) == 1,
-	    "the last cluster and worker have a route too");
+	    "the last possible cluster and worker have a route");
 	note_packet(&r, 9, 1, 1000, 5 * minute);
 	note_packet(&r, 9, 1, 1001, 5 * minute + 1);
 	ok(is_at(&r, 9, 1, 5 * minute + 1, 1001) &&
@@ -92,7 +93,7 @@ test_rules(void)
 	    "a worker may move within a tick");
 	note_packet(&r, 9, 1, 1001, 5 * minute + 2);
 	ok(is_at(&r, 9, 1, 6 * minute + 2, 1001),
-	    "and a minute is counted from when it was heard last in it");
+	    "the minute counts from the last packet within the tick");
 	routes_free(&r);
 }
 
@@ -109,7 +110,7 @@ test_room(void)
 		return;
 	ok(r.route.most == ROUTES_LEAST && routes_limit(0) == ROUTES_MAX &&
 	    routes_limit(100 * ROUTES_BYTES) == 100,
-	    "memory says how many workers may be known");
+	    "the memory determines how many workers may be known");
 	for (uint32_t w = 0; w < r.route.most; w++)
 		note_packet(&r, (uint16_t)(w % 3), w, (uint16_t)(1000 + w),
 		    (10 + w) * tick);
@@ -118,7 +119,8 @@ test_room(void)
 	ok(is_at(&r, 1, 100, 120 * tick, 9) && is_at(&r, 0, 0, 120 * tick,
 	    1000) && is_at(&r, 1, 1, 120 * tick, 0) &&
 	    routes_count(&r) == ROUTES_LEAST,
-	    "where there is no more room the one silent for longest goes");
+	    "if there is no more room, the route that was silent longest is "
+	    "replaced");
 	for (uint32_t w = 2; w < r.route.most; w += 2)
 		note_packet(&r, (uint16_t)(w % 3), w, (uint16_t)(2000 + w),
 		    minute + 9 * tick);
@@ -127,7 +129,7 @@ test_room(void)
 		same = same && is_at(&r, (uint16_t)(w % 3), w, minute +
 		    130 * tick, w % 2 == 0 ? (uint16_t)(2000 + w) : 0);
 	ok(same && routes_count(&r) == ROUTES_LEAST / 2,
-	    "who was silent for a minute has gone before that");
+	    "a route that was silent for a minute is removed first");
 	routes_free(&r);
 }
 
@@ -151,16 +153,18 @@ test_credit(void)
 			sent[validated] += list_addresses(&r, 1, 10, p);
 	}
 	ok(sent[0] == ROUTES_CREDIT && sent[1] == 1000,
-	    "one packet brings %u models, and all to who hears", sent[0]);
+	    "one packet allows %u models to a silent address, and all to an "
+	    "address that answers", sent[0]);
 	routes_set_quota(&r, &q, false);
 	note_packet(&r, 1, 2, 8, 10);
 	for (int k = 0; k < 1000; k++)
 		routes_note(&r, 1, 1, &a, 10);
 	for (n = 0; list_addresses(&r, 1, 10, p) == 2 && n < 10000; n++)
 		routes_use_credit(&r, 1);
-	ok(n == ROUTES_CREDIT_MOST, "so many are saved up, and no more");
+	ok(n == ROUTES_CREDIT_MOST, "the number of models that can be saved up "
+	    "is limited");
 	ok(list_addresses(&r, 1, 10, p) == 1 && p[0] == 8,
-	    "loopback has no bound");
+	    "loopback has no limit");
 	routes_free(&r);
 	quota_free(&q);
 }
@@ -181,18 +185,19 @@ test_quotas(void)
 	for (uint32_t w = 0; w < 64; w++)
 		all = all && routes_note(&r, (uint16_t)w, w, &a, 10);
 	ok(all && !routes_note(&r, 1, 100, &a, 10) && routes_count(&r) == 64,
-	    "an address has 64 routes, in all clusters together");
-	ok(routes_note(&r, 5, 5, &a, 11), "those it has it keeps");
+	    "an address has 64 routes in all clusters together");
+	ok(routes_note(&r, 5, 5, &a, 11), "an address keeps the routes that it "
+	    "has");
 	a.in.sin_addr.s_addr = htonl(0x0a000002);
 	ok(routes_note(&r, 1, 100, &a, 11) && routes_note(&r, 2, 2, &a, 12),
-	    "another address has its own, and may take one over");
+	    "another address has its own routes, and may take one over");
 	a.in.sin_addr.s_addr = htonl(0x0a000001);
 	ok(routes_note(&r, 1, 101, &a, 12) && !routes_note(&r, 1, 102, &a, 12),
-	    "which gives its place back");
+	    "a route that was taken over makes room");
 	ok(routes_note(&r, 1, 102, &a, 13 + ROUTES_KEEP_NS),
-	    "as those do that are not heard any more");
+	    "routes that expired make room");
 	routes_free(&r);
-	ok(q.host.rows.count > 0, "what is charged has a row");
+	ok(q.host.rows.count > 0, "an address with a route has a row");
 	quota_free(&q);
 }
 
@@ -209,7 +214,7 @@ test_flood(void)
 	for (uint32_t w = 0; w < 1000000; w++)
 		note_packet(&r, (uint16_t)w, w, (uint16_t)(w % 7 + 1), w);
 	ok(routes_count(&r) == 20000 && r.route.room <= 65536 &&
-	    r.place.room <= 65536, "1,000,000 workers take 20,000 rows");
+	    r.place.room <= 65536, "1,000,000 workers need 20,000 rows");
 	routes_free(&r);
 	if (!routes_init(&r, 0, &hashmap_constant))
 		return;
@@ -217,8 +222,8 @@ test_flood(void)
 		note_packet(&r, 1, w, (uint16_t)(w % 60000 + 1), 1);
 	while (routes_next_address(&r, 1, 1, &next) != NULL)
 		n++;
-	ok(n == 60000, "100,000 workers at 60,000 addresses: %u of them, one "
-	    "step each", n);
+	ok(n == 60000, "100,000 workers at 60,000 addresses: %u addresses, "
+	    "with one step each", n);
 	routes_free(&r);
 }
 
@@ -281,6 +286,6 @@ main(void)
 	test_flood();
 	for (uint64_t seed = 0; seed < 100; seed++)
 		same = same && test_twin(seed);
-	ok(same, "100 random crowds agree with an array of last sights");
+	ok(same, "100 random crowds agree with an array of last packets");
 	return tap_end();
 }

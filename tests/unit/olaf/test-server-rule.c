@@ -55,7 +55,7 @@ test_sgd(void)
 
 	ok(server_rule_update(&cf, &p, &u) == SERVER_RULE_APPLIED &&
 	    p.w[0] == 3.5f &&
-	    p.w[1] == 3.5f, "sgd: w + rate g");
+	    p.w[1] == 3.5f, "sgd adds rate times gradient to the weights");
 	server_rule_free(&p);
 
 	cf = (struct server_rule_conf){ .average_ema = 0.5, .rate = 1 };
@@ -63,9 +63,10 @@ test_sgd(void)
 	u = whole_vector(1, 0);
 	for (int k = 1; k <= 20; k++)
 		server_rule_update(&cf, &p, &u);
-	ok(p.g[0] == 1 - 0x1p-20f, "ema of a steady gradient: (1 - 2^-k) g");
+	ok(p.g[0] == 1 - 0x1p-20f, "the average of a steady gradient is (1 - "
+	    "2^-k) g");
 	ok(p.w[1] == 20 - 1 + 0x1p-20f,
-	    "weights have its sum: k - 1 + 2^-k times g");
+	    "the weights have the sum of the averages: k - 1 + 2^-k times g");
 	server_rule_free(&p);
 
 	cf.average_ema = 0.25;
@@ -75,7 +76,7 @@ test_sgd(void)
 	u = whole_vector(0, 0);
 	server_rule_update(&cf, &p, &u);
 	ok(p.g[0] == 3 && p.w[0] == 7,
-	    "a is the share of the newest: a g, then (1 - a) a g");
+	    "a is the share of the newest gradient: a g, then (1 - a) a g");
 	server_rule_free(&p);
 }
 
@@ -103,7 +104,7 @@ test_adam(double average)
 		worst = fmax(worst, fabs(w - (double)p.w[0]));
 	}
 	if (!ok(worst < 1e-4 && p.w[0] == p.w[1] && fabs(w) > 1,
-	    "adam, average %g: 2,000 steps agree with one in doubles",
+	    "adam, average %g: 2,000 steps agree with a computation in doubles",
 	    average))
 		note("%g at %g", worst, w);
 	server_rule_free(&p);
@@ -130,9 +131,9 @@ test_gate(
 		    SERVER_RULE_GATED) && p.w[0] == (float)passed &&
 		    p.range[0].version == 1 + (uint32_t)passed;
 	}
-	ok(same, "gate %s lets in %s, and what it keeps out changes no weight",
+	ok(same, "gate %s accepts %s, and a refused update changes no weight",
 	    name, want);
-	if (!ok(p.range[0].reward == (double)end, "and r_g ends at %g",
+	if (!ok(p.range[0].reward == (double)end, "the reward r_g ends at %g",
 	    (double)end))
 		note("%g", p.range[0].reward);
 	server_rule_free(&p);
@@ -147,24 +148,26 @@ test_initial_worker(void)
 
 	ok(!server_rule_is_ready(&p) && server_rule_update(&cf, &p,
 	    &u) == SERVER_RULE_NO_MODEL,
-	    "before any weights no update is taken");
+	    "before the first weights no update is accepted");
 	ok(!server_rule_take_weights(&p, &u) && !p.has_initial,
-	    "the last packet of a vector does not tell its cut: not taken");
+	    "the last packet of a vector does not show the length of a range, "
+	    "so it is not accepted");
 	u = make_packet(E, N, 1, 20, 0);
 	ok(server_rule_take_weights(&p, &u) && p.initial_worker == 9 &&
 		p.w[3] == 20 && p.w[5] == 20 && p.w[2] == 0 &&
 		!server_rule_is_ready(&p),
-	    "any other founds the cluster and sets its range");
+	    "any other packet sets the length of a range, and its worker");
 	u = make_packet(E, N, 0, 11, 0);
 	u.worker = 8;
 	ok(!server_rule_take_weights(&p, &u) && p.w[0] == 0,
-	    "another worker's weights are not taken, though the range is free");
+	    "weights of another worker are not accepted, even for a free "
+	    "range");
 	u.worker = 9;
 	ok(server_rule_take_weights(&p, &u) && p.w[0] == 11 && p.w[2] == 11,
-	    "the founder's are");
+	    "weights of the first worker are accepted");
 	u = make_packet(E, N, 0, 99, 0);
 	ok(!server_rule_take_weights(&p, &u) && p.w[0] == 11,
-	    "each range once");
+	    "weights of a range are accepted once");
 	u = make_packet(E, N, 0, 1, 0);
 	ok(server_rule_update(&cf, &p, &u) == SERVER_RULE_NO_MODEL &&
 	    p.w[0] == 11,
