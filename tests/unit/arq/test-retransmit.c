@@ -129,7 +129,7 @@ test_state(void)
 	    "a member retransmits only missing segments that it sent before "
 	    "the Probe");
 	ok(m.n[RETRANSMIT_REPEATED] == 10 && m.lossy == RETRANSMIT_LOSSY,
-	    "each once");
+	    "a member retransmits each segment once");
 	receive_state(
 	    &m, (struct repair_state){.seen = 20, .mark = 2}, 0x1f0f0c, 400);
 	ok(send_all(&m, 8, 400) == 0, "a second copy of a STATE causes no "

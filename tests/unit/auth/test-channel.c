@@ -274,7 +274,7 @@ test_macs(void)
 					      len, &c) == CHANNEL_CLIENT_GOOD,
 	    "the client accepts the server's tag");
 	ok(channel_client_receive(&client, msg, len, &c) == CHANNEL_CLIENT_OLD,
-	    "once");
+	    "the client accepts an answer once");
 	msg[1] |= CONTROL_HAS_COOKIE;
 	memmove(msg + 32, msg + 8, 24);
 	memcpy(msg + 8, client.cookie, COOKIE_BYTES);

@@ -108,7 +108,7 @@ test_vectors(void)
 		UPDATE_OK,
 	    "... and believed");
 	ok(handshake_client_check(&client, UPDATE_TAGGED_TOS, m->b, m->n) ==
-	    SOUNDNESS_REPLAYED, "... once");
+	    SOUNDNESS_REPLAYED, "the client accepts a packet once");
 	ok(handshake_client_check(&client, UPDATE_TAGGED_TOS, u->b, u->n) ==
 	    SOUNDNESS_BAD_TAG, "a packet from the client is not valid as one "
 	    "from the server");

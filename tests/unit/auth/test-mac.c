@@ -208,7 +208,7 @@ main(void)
 	uint8_t hash[KEY_HASH_BYTES];
 
 	vectors_read("trust-vectors.txt");
-	ok(vectors_count == 22, "22 vectors");
+	ok(vectors_count == 22, "the file has 22 vectors");
 	v = vector_of("secret");
 	key_set(&secret, v->b, v->n);
 	v = vector_of("key");

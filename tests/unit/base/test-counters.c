@@ -121,7 +121,7 @@ main(void)
 	ok(has_text(counters_begin(COUNTERS_JSON, NULL), "{}\n") &&
 		has_text(counters_begin(COUNTERS_LINE, "x"), "x: \n") &&
 		has_text(counters_begin(COUNTERS_LINE, NULL), "\n"),
-	    "nothing counted");
+	    "a report without counters is empty");
 	test_lists();
 	test_ones();
 	test_grown();

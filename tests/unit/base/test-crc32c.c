@@ -58,9 +58,9 @@ main(void)
 	    "123456789 has the check value of the catalogue");
 	ok(crc32c(0, p, 0) == 0, "the CRC of no bytes is 0");
 	memset(p, 0, 32);
-	ok(crc32c(0, p, 32) == 0x8a9136aa, "32 zeros");
+	ok(crc32c(0, p, 32) == 0x8a9136aa, "the CRC of 32 zeros is right");
 	memset(p, 0xff, 32);
-	ok(crc32c(0, p, 32) == 0x62a8ab43, "32 ones");
+	ok(crc32c(0, p, 32) == 0x62a8ab43, "the CRC of 32 ones is right");
 	for (uint8_t i = 0; i < 32; i++)
 		p[i] = i;
 	ok(crc32c(0, p, 32) == 0x46dd794e, "the CRC of 32 rising bytes is "

@@ -18,7 +18,7 @@ main(void)
 	    "the mean of 1 to 100 is 50");
 	ok(durations_percentile(&s, 10) == 10 &&
 		durations_percentile(&s, 90) == 90,
-	    "its percentiles");
+	    "the percentiles of 1 to 100 are right");
 	durations_add(&s, 1000000);
 	ok(durations_percentile(&s, 50) == 51 &&
 		durations_percentile(&s, 100) == 1000000,

@@ -58,9 +58,10 @@ test_exp(void)
 	}
 	ok(worst <= 3, "exp is within 3 ulp of libm (%.2f)", worst);
 	ok(logexp_exp(0) == 1, "exp 0 is 1");
-	ok(logexp_exp(-746) == 0 && logexp_exp(-744) > 0, "exp underflows");
+	ok(logexp_exp(-746) == 0 && logexp_exp(-744) > 0,
+	    "exp of a small number underflows to 0");
 	ok(isinf(logexp_exp(710)) && isfinite(logexp_exp(709)),
-	    "exp overflows");
+	    "exp of a large number overflows to infinity");
 }
 
 static void

@@ -226,7 +226,8 @@ test_others(void)
 	ok(read_all(make_file(f, n), why, &p) == 1 && p.len == 60,
 	    "a pcapng packet length below the captured length is raised to it");
 	n = make_pcapng(f, 1, 262144, 262144);
-	ok(read_all(make_file(f, n), why, NULL) == 1, "262,144 bytes");
+	ok(read_all(make_file(f, n), why, NULL) == 1,
+	    "pcapng: a captured length of 262,144 bytes is accepted");
 	n = make_pcapng(f, 1, 262145, 262145);
 	ok(read_all(make_file(f, n), why, NULL) == -1 && why[0] != '\0',
 	    "pcapng: a captured length of one byte more is refused");
@@ -460,7 +461,7 @@ test_full(void)
 	ok(pcapio_open(&in, "/no/such/file") == -1 && strcmp(in.why,
 	    "No such file or directory") == 0, "one that cannot be read");
 	ok(pcapio_open(&in, "/") == -1 && strcmp(in.why, "Is a directory") == 0,
-	    "a directory");
+	    "a folder cannot be read as a capture");
 }
 
 static void

@@ -167,7 +167,8 @@ test_segments(void)
 {
 	for (uint32_t i = 0; i < 44; i++)
 		add_segment(5, 7 + i, 1, 366, 0);
-	ok(check_split(SEG_TOS, 0, SPLIT_SEVERAL, 1472, 44), "44 segments");
+	ok(check_split(SEG_TOS, 0, SPLIT_SEVERAL, 1472, 44),
+	    "44 segments are split");
 	for (uint32_t i = 0; i < 4; i++)
 		add_segment(5, 40 - 9 * i, (uint16_t)(1 + i), 361, 0);
 	ok(check_split(SEG_TOS, 0, SPLIT_SEVERAL, 1452, 4),
@@ -180,7 +181,8 @@ test_segments(void)
 	    "wrap");
 	for (uint32_t i = 0; i < 3; i++)
 		add_segment(0, i, 1, 16, 0);
-	ok(check_split(SEG_TOS, 0, SPLIT_SEVERAL, 72, 3), "small ones");
+	ok(check_split(SEG_TOS, 0, SPLIT_SEVERAL, 72, 3),
+	    "small segments are split");
 	add_segment(0, 0, 1, 16374, 0);
 	ok(check_split(SEG_TOS, 0, SPLIT_ONE, 0, 0),
 	    "a segment of the greatest length with zeros is not split");
@@ -192,7 +194,7 @@ test_others(void)
 	for (uint32_t i = 0; i < 9; i++)
 		add_help(0xfffffffe + i);
 	ok(check_split(CONTROL_TOS, 0, SPLIT_SEVERAL, 16, 9),
-	    "control messages");
+	    "control messages are split");
 	for (uint32_t i = 0; i < 9; i++)
 		sealed_help(i, CONTROL_HAS_COOKIE | CONTROL_HAS_MAC);
 	ok(check_split(CONTROL_TOS, 0, SPLIT_SEVERAL, 64, 9),
@@ -231,7 +233,8 @@ test_others(void)
 	for (uint32_t i = 0; i < 5; i++)
 		memcpy(payload + 60 * i, payload, 60);
 	bytes = 300;
-	ok(check_split(0, dlp_bytes, SPLIT_SEVERAL, 60, 5), "five such");
+	ok(check_split(0, dlp_bytes, SPLIT_SEVERAL, 60, 5),
+	    "five DLP vectors of equal length are split");
 	payload[127] = 12;
 	ok(check_split(0, dlp_bytes, SPLIT_ONE, 0, 0),
 	    "DLP packets are not split if one is shorter");

@@ -122,7 +122,7 @@ static void
 test_lead(void)
 {
 	start_ask(true, true);
-	ok(sends_packet(DLP_RESET, 1, 0, 0), "RESET first");
+	ok(sends_packet(DLP_RESET, 1, 0, 0), "the worker sends RESET first");
 	ok(hears_echo(DLP_WAITING, 0) == DLP_ASK_NOTHING &&
 	    sends_packet(DLP_CONFIGURE, 3, 0, 7),
 	    "the worker sends CONFIGURE with its settings");
@@ -136,7 +136,8 @@ test_lead(void)
 	ok(sends_packet(DLP_CONFIGURE, 3, 0, 7),
 	    "the worker sends CONFIGURE again later");
 	ok(receive_packet(DLP_CONFIGURE, 3, 0, 7) == DLP_ASK_NOTHING &&
-	    sends_packet(DLP_SETUP, 1, 0, 0), "then SETUP");
+	    sends_packet(DLP_SETUP, 1, 0, 0), "after CONFIGURE the worker "
+	    "sends SETUP");
 	start_ask(false, true);
 	dlp_ask_next(&ask, now);
 	ok(hears_echo(DLP_ERROR, 0) == DLP_ASK_REFUSED,
@@ -156,9 +157,9 @@ test_setup(void)
 	ok(sends_packet(DLP_SETUP, 1, 0, 0), "the first pause is 1 ms");
 	receive_packet(DLP_WAITING, 1, 0, 0);
 	now += MS;
-	ok(!dlp_ask_next(&ask, now), "then longer");
+	ok(!dlp_ask_next(&ask, now), "the next pause is longer than 1 ms");
 	now += MS;
-	ok(sends_packet(DLP_SETUP, 1, 0, 0), "2 ms");
+	ok(sends_packet(DLP_SETUP, 1, 0, 0), "the next pause is 2 ms");
 	ok(receive_packet(DLP_SETUP, 5, 2, 100) == DLP_ASK_NOTHING &&
 		ask.index == 2 && ask.session.nodes == 5 &&
 		ask.session.param[0] == 100,
@@ -190,7 +191,8 @@ test_setup(void)
 	    ask.phase == DLP_ASK_READY &&
 	    dlp_ask_deadline_ns(&ask) == DLP_ASK_NEVER,
 	    "LEARNING at step 0 means that the worker may start");
-	ok(hears_echo(DLP_LEARNING, 0) == DLP_ASK_IGNORED, "and silent");
+	ok(hears_echo(DLP_LEARNING, 0) == DLP_ASK_IGNORED,
+	    "a worker that may start ignores other answers");
 }
 
 static void
@@ -273,7 +275,7 @@ test_steps(void)
 		ask.step == 1 && ask.phase == DLP_ASK_READY,
 	    "the aggregate starts the next step");
 	ok(receive_packet(DLP_LEARNING, 5, 0, 9) == DLP_ASK_IGNORED,
-	    "given once");
+	    "the same aggregate is ignored the second time");
 	dlp_ask_send_gradient(&ask, g, DLP_PARAMS, now);
 	dlp_ask_next(&ask, now);
 	ok(receive_packet(DLP_WRONG_STEP, 0, 0, 0) == DLP_ASK_NOTHING &&

@@ -157,7 +157,7 @@ test_ends(void)
 	test_wait();
 	ended_with("no session to take part in after 3.0 s; no packet was "
 	    "received");
-	ok(now == 4 * SECOND, "in time");
+	ok(now == 4 * SECOND, "the worker gives up after 3 s");
 	make_worker(true, false);
 	dlp_worker_start(&w, 2, now);
 	sends_packet(DLP_CONFIGURE);
@@ -256,7 +256,7 @@ test_long(void)
 	gradient(1, 1);
 	sends_packet(DLP_LEARNING);
 	ok(receive_packet(DLP_ERROR, 1, 7, 0) == DLP_ASK_REFUSED,
-	    "another length");
+	    "ERROR refuses a vector of another length");
 	ended_with("the session's vectors have 7 elements, not 8");
 	make_worker(false, false);
 	dlp_worker_start(&w, 8, now);

@@ -206,7 +206,7 @@ test_reward(struct env *e)
 	ok(is_near(reward_between(e, zero, zero, 1, 0, 0, &ended), -0.03) &&
 	    is_near(reward_between(e, zero, zero, 2, 0, 0, &ended), -0.3) &&
 	    is_near(reward_between(e, zero, zero, 3, 0, 0, &ended), -0.03),
-	    "engines cost");
+	    "engines cost reward");
 }
 
 static void
@@ -217,24 +217,25 @@ test_ends(struct env *e)
 
 	p.crashed = true;
 	ok(reward_between(e, zero, p, 2, 0, 0, &ended) == -100 && ended,
-	    "a crash");
+	    "a crash gives -100");
 	p.asleep = true;
 	ok(reward_between(e, zero, p, 2, 0, 0, &ended) == 100 && ended,
 	    "a lander that sleeps gets 100 although it has crashed");
 	p.crashed = false;
 	ok(reward_between(e, zero, p, 0, 0, 0, &ended) == 100 && ended,
-	    "asleep");
+	    "a lander that sleeps gets 100");
 	p = zero;
 	p.x = 20;
 	ok(reward_between(e, zero, p, 0, 0, 0, &ended) == -100 && ended,
 	    "a lander that leaves on the right gets -100");
 	p.x = nextafter(20, 0);
 	ok(is_near(reward_between(e, zero, p, 0, 0, 0, &ended), -100) && !ended,
-	    "just not");
+	    "a lander just within the bounds continues");
 	p.x = 0;
 	ok(reward_between(e, zero, p, 0, 0, 0, &ended) == -100 && ended,
 	    "a lander that leaves on the left gets -100");
-	ok(e->kind->limit == 1000 && e->kind->solved == 200, "limit, solved");
+	ok(e->kind->limit == 1000 && e->kind->solved == 200,
+	    "the time limit and the reward of a solved task are right");
 }
 
 /* Return the two random numbers of the next step, drawn from a copy. */
@@ -297,10 +298,14 @@ test_firing(struct env *e, union env_action a, double main_m, double side_s)
 static void
 test_engines(struct env *e)
 {
-	ok(test_firing(e, (union env_action){ .index = 0 }, 0, 0), "0: none");
-	ok(test_firing(e, (union env_action){ .index = 1 }, 0, -1), "1: left");
-	ok(test_firing(e, (union env_action){ .index = 2 }, 1, 0), "2: main");
-	ok(test_firing(e, (union env_action){ .index = 3 }, 0, 1), "3: right");
+	ok(test_firing(e, (union env_action){ .index = 0 }, 0, 0),
+	    "action 0 fires no engine");
+	ok(test_firing(e, (union env_action){ .index = 1 }, 0, -1),
+	    "action 1 fires the left engine");
+	ok(test_firing(e, (union env_action){ .index = 2 }, 1, 0),
+	    "action 2 fires the main engine");
+	ok(test_firing(e, (union env_action){ .index = 3 }, 0, 1),
+	    "action 3 fires the right engine");
 }
 
 static void

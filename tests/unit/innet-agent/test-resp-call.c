@@ -310,7 +310,7 @@ test_late(void)
 
 	c = connect_client(&far, 20000000);
 	respcall_words(&c, (const char *[]){ "PING", NULL });
-	ok(respcall_send(&c, "PING"), "sent");
+	ok(respcall_send(&c, "PING"), "the client sends a request");
 	send_answer(far, "+PONG\r\n");
 	usleep(40000);
 	ok(respcall_want(&c, RESPREPLY_STATUS, &r, "PING"),
@@ -325,10 +325,10 @@ test_nobody(void)
 	struct respcall c = { .name = "127.0.0.1:1", .timeout_ns = 1000000000 };
 
 	ok(!respcall_open(&c) && strcmp(c.why, "127.0.0.1:1: Connection "
-	    "refused") == 0, "nobody there");
+	    "refused") == 0, "without a server the connection is refused");
 	c.name = "127.0.0.1:x";
 	ok(!respcall_open(&c) && strcmp(c.why, "127.0.0.1:x: not HOST:PORT")
-	    == 0, "no address");
+	    == 0, "an invalid address is refused");
 	c.name = "./no-such";
 	ok(!respcall_open(&c) && strcmp(c.why, "./no-such: No such file or "
 	    "directory") == 0, "no such path");

@@ -313,7 +313,7 @@ test_file(struct table **t)
 	ok(save_file(path, write_records, t) == 0 && access(tmp, F_OK) == -1,
 	    "saving makes the file and leaves no temporary file");
 	fd = open(path, O_RDONLY);
-	ok(load_checkpoint(fd, &g, &l), "is loaded");
+	ok(load_checkpoint(fd, &g, &l), "the file is loaded");
 	free_loaded(&g);
 	close(fd);
 	unlink(path);

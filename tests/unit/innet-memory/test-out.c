@@ -19,7 +19,8 @@ open_sockets(int fd[2])
 	const int room = 1 << 20;
 
 	ok(socketpair(AF_UNIX, SOCK_STREAM, 0, fd) == 0 && setsockopt(fd[0],
-	    SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)) == 0, "a pair");
+	    SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)) == 0,
+	    "a pair of sockets is made");
 }
 
 static void

@@ -106,7 +106,7 @@ main(void)
 	    "the reason for a refused sample is right: %s", why);
 
 	ok(sample_ratio_check(&l) == NULL && sample_ratio_check(&none) == NULL,
-	    "sound limits");
+	    "these limits are valid");
 	l.lo = 4;
 	ok(sample_ratio_check(&l) == NULL, "equal limits are valid");
 	l.lo = nextafter(4, 5);

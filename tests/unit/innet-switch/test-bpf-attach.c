@@ -201,7 +201,7 @@ test_xdp(struct bpf_classifier *s)
 	ok(datagram_arrives(SEG_TOS) && p.fd == -1 && p.xdp == NULL,
 	    "it is gone when closed");
 	bpf_classifier_release_all(s);
-	ok(netport_xdp_open(&p, s) == 0, "it opens again");
+	ok(netport_xdp_open(&p, s) == 0, "the port can be opened again");
 	netport_close(&p);
 	free(in.bytes);
 }
@@ -231,10 +231,12 @@ main(void)
 	}
 	test_hook(&s, false);
 	test_hook(&s, true);
-	ok(egress_tap_open(&d, &s, LOOPBACK, -1) == 0, "a detour opens");
+	ok(egress_tap_open(&d, &s, LOOPBACK, -1) == 0,
+	    "a tap at the egress can be opened");
 	egress_tap_close(&d);
 	ok(netport_tap_open(&p, &s) == 0 && bpf_attach_is_attached(&p.hook) &&
-	    bpf_attach_is_attached(&p.back), "a port opens by a tap device");
+	    bpf_attach_is_attached(&p.back), "a port can be opened with a tap "
+	    "device");
 	netport_close(&p);
 	test_xdp(&s);
 	bpf_classifier_close(&s);

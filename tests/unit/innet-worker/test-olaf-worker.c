@@ -177,7 +177,7 @@ test_results(void)
 	    "range");
 	h = olaf_worker_result(&w, 4);
 	ok(h.elements == 0 && h.iteration == 4 && h.staleness == 0,
-	    "but once");
+	    "the model is returned once");
 }
 
 int

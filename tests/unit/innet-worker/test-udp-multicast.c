@@ -47,7 +47,7 @@ test_order(const union addr *group)
 	wait_for_both();
 	ok(receives(RESULT, 100) && u.more, "the result arrives first");
 	ok(receives(MESSAGE, 8), "then the message arrives");
-	ok(udpio_recv(&u) == 0 && !u.more, "then nothing");
+	ok(udpio_recv(&u) == 0 && !u.more, "then no packet is left");
 	send_byte(group, RESULT, 100);
 	ok(udpio_recv(&u) == 0, "a packet that arrives after the wait is not "
 	    "received yet");

@@ -384,7 +384,8 @@ rejoins(void)
 	ok(give(&h, 1, 0) == ASYNC_WEIGHTS_PROVEN && asks(&h, 2, 0) &&
 	    asks(&h, 2, 1), "if the switch sends the result, the worker "
 	    "requests the rounds that it missed");
-	ok(give(&h, 2, 0) == ASYNC_WEIGHTS_APPLIED, "and on");
+	ok(give(&h, 2, 0) == ASYNC_WEIGHTS_APPLIED,
+	    "then the worker accepts the next result");
 	async_weights_enter_job(&h.a, 3, h.now_ns);
 	vec_set(h.v, 0, 3);
 	ok(give(&h, 2, 0) == ASYNC_WEIGHTS_OTHER,

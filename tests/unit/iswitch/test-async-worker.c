@@ -281,7 +281,8 @@ test_server(void)
 	now += SECOND - 1;
 	while (async_worker_next(&w, now, &o) && o.count == 0)
 		;
-	ok(o.count == 0 && async_worker_deadline_ns(&w) <= now + 1, "silence");
+	ok(o.count == 0 && async_worker_deadline_ns(&w) <= now + 1,
+	    "the worker sends nothing before the second is over");
 	now++;
 	ok(pushes(0) && w.n[ASYNC_WORKER_SENT] == 1 &&
 	    w.n[ASYNC_WORKER_SEGMENTS] == SEGS &&
@@ -355,7 +356,8 @@ test_ends(void)
 	ended_with(ASYNC_WORKER_STUCK,
 	    "job 3: round 0 of segment 3 did not arrive in 5.0 s; members that "
 	    "have joined: 1, contributions needed: 2");
-	ok(now >= since + 5 * SECOND && now < since + 6 * SECOND, "in time");
+	ok(now >= since + 5 * SECOND && now < since + 6 * SECOND,
+	    "the worker gives up in time");
 	member(&ack, &(struct async_worker_conf){ 0 });
 	receive_ack(gone, 1);
 	ended_with(ASYNC_WORKER_GONE,

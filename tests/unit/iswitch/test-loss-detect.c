@@ -174,7 +174,7 @@ test_states(void)
 	    "with missing segments");
 	add(1, 0, 2);
 	ok(rig_n == 0 && rig_count(JOB_NOTICES) == 2 && rig_count(JOB_STATES)
-	    == 4 && rig_count(JOB_PROBES) == 4, "once");
+	    == 4 && rig_count(JOB_PROBES) == 4, "the notice goes out once");
 	rigged_close(&rig_plane);
 }
 

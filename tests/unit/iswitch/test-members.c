@@ -26,7 +26,7 @@ main(void)
 		members_count_at(&s, 100) == 2,
 	    "a member counts from its first iteration on");
 	members_enter(&s, a, 5);
-	ok(s.present == 2, "and once");
+	ok(s.present == 2, "a member that joins twice counts once");
 	m = members_next(&s, &next);
 	ok(m == &s.m[a] && members_next(&s, &next) == &s.m[b] &&
 	    members_next(&s, &next) == NULL, "the present members can be "

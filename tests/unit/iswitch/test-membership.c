@@ -203,7 +203,7 @@ test_halt(void)
 	ok(receive_action(&m, CONTROL_HALT, SECOND) == MEMBERSHIP_HALTED &&
 		!membership_works(&m) &&
 		receive_action(&m, CONTROL_HALT, SECOND) == MEMBERSHIP_NOTHING,
-	    "halted");
+	    "a Halt stops the worker");
 	ok(membership_deadline_ns(&m) == 2 * SECOND &&
 	    write_message(&m, 2 * SECOND) == CONTROL_JOIN &&
 	    receive_ack(&m, 3, 78, not_yet, 2 * SECOND) == MEMBERSHIP_NOTHING &&

@@ -50,7 +50,8 @@ test_child(void)
 	    rig_result(&g) == 30 && g.contributions == 5,
 	    "a result of the parent goes to all workers");
 	iswitch_receive_parent(&rig, 1, SEG_TOS, m, 24, rig_now);
-	ok(rig_count(JOB_PARENT_OLD) == 1, "once");
+	ok(rig_count(JOB_PARENT_OLD) == 1, "a second copy of the result is "
+	    "dropped");
 	rig_now += (uint64_t)3340000000;
 	rig_n = 0;
 	iswitch_run_deadlines(&rig, rig_now);

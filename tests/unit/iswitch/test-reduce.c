@@ -329,7 +329,7 @@ test_words(void)
 	    "sum needs no memory besides the result");
 	ok(reduce_parse("ordered", &r) == NULL && r.kind == REDUCE_ORDERED &&
 	    reduce_parse("median", &r) == NULL && r.kind == REDUCE_MEDIAN,
-	    "ordered, median");
+	    "ordered and median are accepted");
 	ok(reduce_needs(&r, 9) == 3 && reduce_needs(&r, 2) == 2 &&
 	    reduce_needs(&r, 1) == 1, "a median needs three contributions, or "
 	    "all");

@@ -442,7 +442,7 @@ test_waits(void)
 		find_sent(CONTROL_RESUME, NULL) == UINT16_MAX,
 	    "then the job resumes");
 	send_fetch(1001, 1, true);
-	ok(rig.job[0]->core.halted, "again");
+	ok(rig.job[0]->core.halted, "the job waits again for another receiver");
 	rig_control(1001, CONTROL_LEAVE, 1, NULL, 0,
 	    &(struct control_ack){ 0 });
 	rig_join(1, 4, 0);

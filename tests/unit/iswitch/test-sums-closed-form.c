@@ -52,7 +52,8 @@ test_slots(void)
 	uint32_t at;
 	struct seg g;
 
-	ok(sums_init(&a, &r, &s) && a.s.segs == 3, "three segments");
+	ok(sums_init(&a, &r, &s) && a.s.segs == 3,
+	    "a vector has three segments");
 	at = sums_at(&a, t, 1);
 	sums_restart_slot(&a, at, t, FLOATS, 50);
 	sums_add_vector(&a, at, 3, fill_vector(1), 2);

@@ -12,7 +12,7 @@ test_sums(void)
 
 	rig_open(&cf, 0);
 	ok(rig_join(0, 6, 5) == CONTROL_DONE && rig_join(1, 6, 5) ==
-	    CONTROL_DONE, "two join");
+	    CONTROL_DONE, "two workers join");
 	rig_segment(0, 5, 1, 2, 1);
 	ok(rig_n == 0, "with one of two contributions nothing is sent");
 	rig_segment(1, 5, 1, 2, 2);
@@ -313,7 +313,7 @@ test_following(void)
 	rig_segment(2, 1, 0, 4, 4);
 	ok(rig_n == 0, "the next slot waits for the third worker");
 	ok(rig_control(1001, CONTROL_LEAVE, 1, NULL, 0, &a) == CONTROL_DONE,
-	    "one leaves");
+	    "one worker leaves");
 	ok(rig_out[0].tos == SEG_TOS && rig_n == 2,
 	    "when the third worker has left, the sum goes out without it");
 	rig_now += cf.member_timeout_ns / 2;

@@ -44,7 +44,7 @@ main(void)
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&mask);
 	child_start(&c, cat, &mask);
-	ok(!child_has_exited(&c) && !child_is_too_slow(&c), "it runs");
+	ok(!child_has_exited(&c) && !child_is_too_slow(&c), "the child runs");
 	child_send(&c, &head, vec);
 	ok(child_unread_bytes(&c) > 0, "a long message waits in the pipe");
 	ok(wait_for_message(&c, &h, &body) == 1 && h.iteration == 5 &&

@@ -78,7 +78,7 @@ test_plain(void)
 	    "over a good network runs are sent as runs");
 	for (uint32_t i = 0; i < 200; i++)
 		order = order && receive_next(&got, 10000) && got == i % 100;
-	ok(order, "in order");
+	ok(order, "the datagrams of these runs arrive in order");
 	udp_transmit_free(&o);
 }
 
@@ -164,7 +164,8 @@ test_impaired(void)
 	    "datagrams of a run can be duplicated");
 	o = make_transmit("loss=100%", NULL);
 	ok(udp_transmit_send_gather(&o, &b.local, TOS, v, 1, 50, 4, 1) == 50 &&
-	    o.impair.lost == 50 && !receive_next(&got, 0), "or lost");
+	    o.impair.lost == 50 && !receive_next(&got, 0),
+	    "datagrams of a run can be lost");
 	o = make_transmit("reorder=50%", NULL);
 	udp_transmit_send_gather(&o, &b.local, TOS, v, 1, 50, 4, 1);
 	ok(o.held.count == o.impair.reordered && o.held.count > 10 &&

@@ -127,7 +127,8 @@ test_closed_forms(void)
 	ok(aom_deliver(&a, 20, 25) == AOM_FRESH && a.ahead == 1 &&
 	    a.made_ns == 20, "an update made after its delivery is counted and "
 	    "has age 0");
-	ok(aom_deliver(&a, 20, 20) == AOM_STALE, "again: stale");
+	ok(aom_deliver(&a, 20, 20) == AOM_STALE,
+	    "the same update again is stale");
 	aom_end(&a, 20);
 	ok(test_figures(&a).max_peak_ns == 10 && a.teeth == 1,
 	    "there is one peak of 10");

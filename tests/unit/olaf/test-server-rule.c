@@ -171,20 +171,20 @@ test_initial_worker(void)
 	u = make_packet(E, N, 0, 1, 0);
 	ok(server_rule_update(&cf, &p, &u) == SERVER_RULE_NO_MODEL &&
 	    p.w[0] == 11,
-	    "no update is taken while a range is missing");
+	    "no update is accepted while a range is missing");
 	u = make_packet(E, N, 2, 30, 0);
 	ok(server_rule_take_weights(&p, &u) && server_rule_is_ready(&p) &&
 		p.w[6] == 30,
-	    "with the last range the model is whole");
+	    "with the last range the model is complete");
 	ok(!server_rule_take_weights(&p, &u),
-	    "and then no weights are taken at all");
+	    "then no weights are accepted at all");
 	server_rule_free(&p);
 	ok(p.w == NULL && !server_rule_is_ready(&p),
-	    "freed, it is as it began");
+	    "a freed model is empty");
 	u = make_packet(1, 1, 0, 5, 0);
 	ok(server_rule_take_weights(&p, &u) && server_rule_is_ready(&p) &&
 		p.w[0] == 5,
-	    "a vector of one element in one packet is a whole model");
+	    "a vector of one element in one packet is a complete model");
 	server_rule_free(&p);
 }
 
@@ -212,30 +212,31 @@ test_ranges(void)
 	server_rule_update(&cf, &p, &u);
 	server_rule_update(&cf, &p, &u);
 	ok(p.w[2] == 0 && p.w[3] == 4 && p.w[5] == 4 && p.w[6] == 0,
-	    "an update of a range moves that range alone");
+	    "an update of a range changes only that range");
 	ok(p.range[0].version == 1 && p.range[1].version == 3 &&
 	    p.range[2].version == 1 &&
 	    p.range[0].step == 0 && p.range[1].step == 2,
-	    "and counts in its version and step alone");
+	    "an update counts only in the version and step of its range");
 	server_rule_make_model(&p, &u, UPDATE_ALL_WORKERS, &model);
 	ok(model.kind == UPDATE_MODEL && model.cluster == 4 &&
 	    model.worker == UPDATE_ALL_WORKERS && model.sequence == 3 &&
 	    model.following == 1 && model.elements == E && model.n == N &&
 	    model.first == N && model.reward == 6,
-	    "the answer is that range's, with its version and r_g");
+	    "the answer has the range, its version and its reward r_g");
 
 	u.elements = E + 1;
 	ok(server_rule_update(&cf, &p, &u) == SERVER_RULE_MISMATCHED,
-	    "another length is mismatched");
+	    "an update of another length is refused");
 	u = make_packet(E, N, 1, 2, 0);
 	u.n = 2;
 	ok(server_rule_update(&cf, &p, &u) == SERVER_RULE_MISMATCHED,
-	    "and so is another cut");
+	    "an update with other ranges is refused");
 	u = make_packet(E, 4, 1, 2, 0);
 	ok(server_rule_update(&cf, &p, &u) == SERVER_RULE_MISMATCHED,
-	    "even if its packet ends where the vector does");
+	    "an update with other ranges is refused even if it ends with the "
+	    "vector");
 	ok(p.w[3] == 4 && p.w[4] == 4 && p.range[1].version == 3,
-	    "and they change nothing");
+	    "refused updates change nothing");
 	server_rule_free(&p);
 }
 
@@ -269,18 +270,16 @@ test_refusal(const char *name, enum server_rule_optimizer optimizer, float much)
 
 	vec_set(bytes, 1, much);	/* the last element alone is bad */
 	ok(test_nonfinite(&cf, &p, &u),
-	    "%s: a first update that is refused leaves "
-	    "no trace, in r_g neither",
+	    "%s: a first update that is refused changes nothing, not even r_g",
 	    name);
 	u = whole_vector(1, 3);
 	ok(server_rule_update(&cf, &p, &u) == SERVER_RULE_APPLIED &&
 	    p.range[0].reward == 3,
-	    "%s: the next one is the first", name);
+	    "%s: the next update counts as the first", name);
 	u = whole_vector(1, 1000);
 	vec_set(bytes, 1, much);
 	ok(test_nonfinite(&cf, &p, &u),
-	    "%s: one that is refused later does not "
-	    "either",
+	    "%s: a later update that is refused changes nothing",
 	    name);
 	server_rule_free(&p);
 }

@@ -47,32 +47,30 @@ test_window(void)
 	ok(active_clusters_init(
 	       &a, 100, ACTIVE_CLUSTERS_PLAIN, &hashmap_constant) &&
 	    active_clusters_count(&a, 0) == 0,
-	    "nothing seen: none is active");
+	    "at first no key is active");
 	active_clusters_note(&a, 7, 1000);
 	ok(active_clusters_count(&a, 1000) == 1,
-	    "a key counts at the instant it is "
-	    "seen");
+	    "a key counts at the instant of its update");
 	ok(active_clusters_count(&a, 1100) == 1,
-	    "it counts until the window's last "
-	    "nanosecond");
-	ok(active_clusters_count(&a, 1101) == 0, "it is forgotten one later");
+	    "a key counts until the last nanosecond of the window");
+	ok(active_clusters_count(&a, 1101) == 0,
+	    "a key is forgotten one nanosecond later");
 	active_clusters_note(&a, 7, 1200);
 	active_clusters_note(&a, 7, 1290);
 	ok(active_clusters_count(&a, 1390) == 1,
-	    "a key seen again stays longer, and "
-	    "counts once");
+	    "a key with a second update stays longer, and counts once");
 	active_clusters_note(&a, 8, 1390);
 	active_clusters_note(&a, 7, 1391);
 	ok(active_clusters_count(&a, 1491) == 1,
-	    "seen again, it is the last to go");
-	ok(active_clusters_count(&a, 1492) == 0, "and all can go");
+	    "a key with a newer update leaves last");
+	ok(active_clusters_count(&a, 1492) == 0, "all keys can leave");
 	active_clusters_free(&a);
 	ok(active_clusters_init(&a, 0, 2, &hashmap_constant) &&
 	    active_clusters_note(&a, 1, 5) &&
 	    active_clusters_note(&a, 2, 5) &&
 	    active_clusters_count(&a, 5) == 2 &&
 	    active_clusters_count(&a, 6) == 0,
-	    "a window of 0 holds what is seen this very instant");
+	    "a window of 0 has the keys of this very instant");
 	active_clusters_free(&a);
 }
 
@@ -90,12 +88,12 @@ test_many(void)
 	ok(seen && active_clusters_count(&a, 10) == n,
 	    "%u keys, more than there is room for at first, all count", n);
 	ok(active_clusters_count(&a, 11) == 0,
-	    "they are all forgotten at once");
+	    "all keys are forgotten at the same time");
 	for (uint32_t k = 0; k < n; k++)
 		seen = seen && active_clusters_note(&a, k << 1 | (k & 1) << 31,
 		    20);
 	ok(seen && active_clusters_count(&a, 20) == n,
-	    "they can all come back");
+	    "all keys can return");
 	active_clusters_free(&a);
 }
 
@@ -111,13 +109,13 @@ test_strangers(void)
 		seen = active_clusters_note(&a, 2 + k, 11 * (k / most)) && seen;
 	ok(seen && active_clusters_count(&a, 22) == most &&
 	    a.room <= 2 * most && a.index.count == most,
-	    "the memory of keys that have left the window is used again");
+	    "the memory of keys that left the window is used again");
 	ok(!active_clusters_note(&a, UINT64_MAX, 22) &&
 	    active_clusters_count(&a, 22) == most,
 	    "more than %u keys from the network are not counted", most);
 	ok(active_clusters_note(&a, 1, 22) && active_clusters_count(&a, 32) ==
 	    most + 1 && active_clusters_count(&a, 33) == 0,
-	    "the usual keys still are");
+	    "the other keys are still counted");
 	active_clusters_free(&a);
 }
 
@@ -127,8 +125,8 @@ main(void)
 	test_window();
 	for (uint64_t w = 0; w < 200; w = 3 * w + 1)
 		ok(test_twin(w, w),
-		    "window %llu: 2,000 random sights agree with "
-		    "a count through all",
+		    "window %llu: 2,000 random updates agree with a count over "
+		    "an array",
 		    (unsigned long long)w);
 	test_many();
 	test_strangers();

@@ -59,19 +59,20 @@ main(void)
 	ok(slots_init(&s, 3) && slots_head(&s) == NULL,
 	    "an empty queue has no head");
 	ok(fifo_offer(&s, &a[0], 10) && has_number(&s, 10),
-	    "the first arrival is the head");
+	    "the first frame is the head");
 	ok(fifo_offer(&s, &a[1], 11) && fifo_offer(&s, &a[2], 12) &&
-	    s.count == 3, "the last slot can be taken");
+	    s.count == 3, "the last slot can be used");
 	ok(!fifo_offer(&s, &a[3], 13) && s.count == 3 && has_number(&s, 10),
-	    "one more is dropped, and nothing else changes");
+	    "one frame more is dropped, and nothing else changes");
 	slots_pop(&s);
 	ok(has_number(&s, 11) && fifo_offer(&s, &a[3], 13),
-	    "when the head has left there is room for one");
+	    "after the head has left, one frame can be added");
 	slots_pop(&s);
 	slots_pop(&s);
-	ok(has_number(&s, 13), "they leave in the order in which they came");
+	ok(has_number(&s, 13), "frames leave in the order in which they "
+	    "arrived");
 	slots_pop(&s);
-	ok(slots_head(&s) == NULL, "and then it is empty again");
+	ok(slots_head(&s) == NULL, "in the end the queue is empty");
 	slots_free(&s);
 	for (uint32_t size = 1; size <= 8; size++)
 		ok(test_twin(size), "%u slots: 5,000 random steps agree with a "

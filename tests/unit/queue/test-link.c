@@ -71,30 +71,32 @@ main(void)
 	time_of(1, UINT32_MAX, UINT32_MAX, LINK_END_NS);
 
 	ok(link_start_frame(&l, 100, 50) == 150,
-	    "an idle link starts on arrival");
+	    "an idle link starts a frame on arrival");
 	ok(link_start_frame(&l, 120, 50) == 200,
-	    "a busy one when the frame before has left");
+	    "a busy link starts a frame when the previous one has left");
 	ok(link_start_frame(&l, 200, 50) == 250,
-	    "at the same instant: at once");
-	ok(link_start_frame(&l, 251, 50) == 301, "one later: one later");
+	    "a frame that arrives at that instant starts at once");
+	ok(link_start_frame(&l, 251, 50) == 301,
+	    "a frame that arrives later starts on arrival");
 	l = (struct link){ .rate_bps = 0 };
 	ok(link_start_frame(&l, 5, FRAME_MOST) == 5 &&
 		link_start_frame(&l, 4, 60) == 5,
-	    "without a limit frames take no time and keep their order");
+	    "without a rate frames take no time and keep their order");
 
 	l = (struct link){ .rate_bps = 8000000000u, .extra_bytes = 20,
 	    .frame_ns = 7 };
 	ok(link_start_frame(&l, 100, 50) == 177 &&
 		link_start_frame(&l, 0, 50) == 254,
-	    "a time per frame comes on top of its bits");
+	    "the time per frame is added to the time of its bits");
 	ok(link_delay(&l, 9) == 263 && link_start_frame(&l, 0, 50) == 340,
-	    "a departure that is put off puts off the next");
+	    "a departure that is delayed delays the next one");
 	l = (struct link){ .frame_ns = 7 };
-	ok(link_start_frame(&l, 5, 50) == 12, "... also without a rate");
+	ok(link_start_frame(&l, 5, 50) == 12, "this is also true without a "
+	    "rate");
 	l = (struct link){ .frame_ns = UINT64_MAX, .rate_bps = 1 };
 	ok(link_start_frame(&l, 5, 50) == LINK_END_NS &&
 	    link_delay(&l, UINT64_MAX) == LINK_END_NS,
-	    "neither passes the end of time");
+	    "no departure is later than the end of time");
 
 	l = (struct link){ .rate_bps = 1000000000 };
 	for (uint32_t b = 0; b <= 3000; b++)
@@ -102,7 +104,7 @@ main(void)
 		    same &&
 		    link_time_ns(&l, b) == test_formula(l.rate_bps, b) &&
 		    link_time_ns(&l, b / 2) == test_formula(l.rate_bps, b / 2);
-	ok(same, "lengths that alternate are each given their own time");
+	ok(same, "frames of alternating lengths each take their own time");
 	same = true;
 	for (uint64_t seed = 0; seed < 500; seed++)
 		same = same && test_twin(seed);
@@ -110,10 +112,10 @@ main(void)
 
 	l = (struct link){ .rate_bps = 1 };
 	ok(link_start_frame(&l, LINK_END_NS - 8000000000u, 1) == LINK_END_NS,
-	    "a frame may leave at the end of time");
+	    "a frame can leave at the end of time");
 	ok(link_start_frame(&l, 0, 1) == LINK_END_NS,
-	    "and none leaves later, nor before the one in front of it");
+	    "no frame leaves later than that, or before the previous frame");
 	ok(link_start_frame(&l, UINT64_MAX, UINT32_MAX) == UINT64_MAX,
-	    "or before it came");
+	    "no frame leaves before its arrival");
 	return tap_end();
 }

@@ -132,7 +132,8 @@ offer_arrival(struct sw *s, uint64_t t, unsigned cluster, unsigned worker,
 	what = verdict(&was, &s->e.updates->tally.all);
 	print_queue(&s->e, now, sizeof(now));
 	if (!ok(strcmp(what, want) == 0 && strcmp(now, queue) == 0,
-	    "%llu ms %s: %u.%u %s, then %s", (unsigned long long)t / MS,
+	    "%llu ms %s: %u.%u %s, then the queue is "
+	    "%s", (unsigned long long)t / MS,
 	    s->name, cluster, worker, want, queue))
 		note("%s, %s", what, now);
 }
@@ -154,7 +155,7 @@ pop_frame(struct sw *s, uint64_t t, unsigned cluster, unsigned merged,
 	}
 	print_queue(&s->e, now, sizeof(now));
 	if (!ok(same && strcmp(now, queue) == 0,
-	    "%llu ms %s: %u leaves with %u, then %s",
+	    "%llu ms %s: %u leaves with %u, then the queue is %s",
 	    (unsigned long long)t / MS, s->name, cluster, merged, queue))
 		note("due %llu, %s", (unsigned long long)due, now);
 }
@@ -213,7 +214,7 @@ test_totals(const char *line)
 		for (int k = 0; k < sws; k++)
 			is += sw[k].e.updates->tally.all.of[t[i].what]
 			    .constituents;
-		ok(is == want, "%s in all: %llu", t[i].key,
+		ok(is == want, "the total %s is %llu", t[i].key,
 		    (unsigned long long)want);
 	}
 	for (int k = 0; k < sws; k++)
@@ -234,7 +235,7 @@ main(void)
 	snprintf(path, sizeof(path), "%s/tests/data/olaf-vectors.txt",
 	    dir == NULL ? "." : dir);
 	f = fopen(path, "r");
-	if (!ok(f != NULL, "the vectors are there"))
+	if (!ok(f != NULL, "the file of vectors can be read"))
 		return tap_end();
 	while (fgets(line, sizeof(line), f) != NULL) {
 		char *queue = strstr(line, "['");

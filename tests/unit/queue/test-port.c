@@ -84,26 +84,29 @@ test_late_pop(enum port_queue queue, const char *name)
 
 	make_port(&e, queue, 4);
 	ok(port_deadline_ns(&e) == PORT_NEVER && port_head(&e) == NULL,
-	    "%s: an empty port never has anything due", name);
+	    "%s: an empty port has no deadline", name);
 	for (uint16_t c = 1; c <= 3; c++)
 		make_update(&e, c, 1000);
-	ok(head_is(&e, 1, 1000 + TIME), "the first is due after its time");
+	ok(head_is(&e, 1, 1000 + TIME), "the first frame leaves after its "
+	    "time");
 	port_pop(&e);		/* at whatever time: the port is not told */
-	ok(head_is(&e, 2, 1000 + 2 * TIME), "however late it was taken, the "
-	    "next is due on the link's schedule");
+	ok(head_is(&e, 2, 1000 + 2 * TIME), "the next frame leaves on the "
+	    "schedule of the link, even if the driver was late");
 	port_pop(&e);
 	make_update(&e, 4, 1000 + 2 * TIME + 50);
 	ok(head_is(&e, 3, 1000 + 3 * TIME),
-	    "an arrival meanwhile does not move it");
+	    "an arrival meanwhile does not change that");
 	port_pop(&e);
-	ok(head_is(&e, 4, 1000 + 4 * TIME), "nor does it wait itself");
+	ok(head_is(&e, 4, 1000 + 4 * TIME), "the arrival itself follows the "
+	    "schedule too");
 	port_pop(&e);
 	make_update(&e, 5, 1000 + 4 * TIME - 1);
 	ok(head_is(&e, 5, 1000 + 5 * TIME),
-	    "one that comes before the link is free waits for it");
+	    "a frame that arrives before the link is free waits for it");
 	port_pop(&e);
 	make_update(&e, 6, 5000);
-	ok(head_is(&e, 6, 5000 + TIME), "after a pause it starts on arrival");
+	ok(head_is(&e, 6, 5000 + TIME), "after a pause a frame starts on "
+	    "arrival");
 	port_free(&e);
 }
 
@@ -117,28 +120,30 @@ test_regular(void)
 	make_update(&e, 1, 0);
 	make_update(&e, 1, 0);
 	ok(port_deadline_ns(&e) == TIME && !port_head(&e)->is_update &&
-	    e.slots.count == 2, "a regular frame takes a slot and the link's "
-	    "time; updates behind it merge");
+	    e.slots.count == 2, "a regular frame needs a slot and time on the "
+	    "link, and updates behind it merge");
 	make_regular(&e, 1);
 	make_regular(&e, 2);
 	ok(e.n[PORT_REGULAR].dropped == 1 && e.slots.count == 3,
-	    "when no slot is free it is dropped");
+	    "without a free slot a regular frame is dropped");
 	make_update(&e, 2, 3);
 	ok(e.updates->tally.all.of[TALLY_DROPPED_FULL].packets == 1,
-	    "and so is an update, for it takes slots from them");
+	    "without a free slot an update is dropped, because regular frames "
+	    "use slots");
 	port_pop(&e);
 	ok(e.n[PORT_REGULAR].sent == 1 && head_is(&e, 1, 2 * TIME) &&
-	    port_head(&e)->up.merged == 2, "it leaves in its turn");
+	    port_head(&e)->up.merged == 2, "a regular frame leaves in its "
+	    "turn");
 	port_pop(&e);
 	ok(!port_head(&e)->is_update && port_deadline_ns(&e) == 3 * TIME,
-	    "and never changes its place");
+	    "a regular frame never changes its place");
 	port_count_queued(&e);
 	ok(e.updates->tally.all.of[TALLY_QUEUED].packets == 0 &&
 	    tally_is_conserved(&e.updates->tally.all),
-	    "regular frames are in no account");
+	    "regular frames are not in the tally of updates");
 	port_pop(&e);
 	ok(e.n[PORT_REGULAR].sent == 2 && port_deadline_ns(&e) == PORT_NEVER,
-	    "but counted apart");
+	    "regular frames are counted separately");
 	port_free(&e);
 }
 
@@ -159,8 +164,8 @@ test_queued(enum port_queue queue, uint64_t packets)
 	    tally_is_conserved(&e.updates->tally.all) &&
 	    tally_is_conserved(&e.updates->tally.cluster[0]) &&
 	    e.updates->tally.cluster[1].of[TALLY_QUEUED].constituents == 3,
-	    "what stays, the locked one too, is counted as queued, once: %llu "
-	    "packets", (unsigned long long)packets);
+	    "updates that stay, with the locked one, count as queued once: "
+	    "%llu packets", (unsigned long long)packets);
 	port_free(&e);
 }
 
@@ -180,9 +185,11 @@ test_status(void)
 	struct port e;
 
 	make_port(&e, PORT_OLAF, 2);
-	ok(status_is(&e, 0, 0, 0, 2), "empty: no cluster, no frame, not full");
+	ok(status_is(&e, 0, 0, 0, 2), "the status of an empty port has no "
+	    "cluster and no frame");
 	make_update(&e, 1, 1000);
-	ok(status_is(&e, 1000, 1, 1, 2), "the locked frame counts");
+	ok(status_is(&e, 1000, 1, 1, 2), "the locked frame counts in the "
+	    "status");
 	make_update(&e, 1, 1010);
 	make_update(&e, 1, 1020);
 	ok(status_is(&e, 1020, 2, 1, 2), "one cluster can fill both slots");
@@ -190,17 +197,18 @@ test_status(void)
 	ok(status_is(&e, 1030, 2, 2, 2),
 	    "a cluster whose update was dropped is active");
 	port_pop(&e);
-	ok(status_is(&e, 2020, 1, 2, 2), "until its last sight is a window "
-	    "ago");
-	ok(status_is(&e, 2021, 1, 1, 2), "not longer");
-	ok(status_is(&e, 2031, 1, 0, 2), "a frame may outlive its cluster's "
-	    "activity");
+	ok(status_is(&e, 2020, 1, 2, 2), "a cluster is active until its last "
+	    "update is a window ago");
+	ok(status_is(&e, 2021, 1, 1, 2), "after that it is not active");
+	ok(status_is(&e, 2031, 1, 0, 2), "a frame can stay longer than its "
+	    "cluster is active");
 	port_free(&e);
 	make_port(&e, PORT_FIFO, 65535);
-	ok(status_is(&e, 0, 0, 0, 65535), "65,535 slots can be told");
+	ok(status_is(&e, 0, 0, 0, 65535), "the status can have 65,535 slots");
 	port_free(&e);
 	make_port(&e, PORT_FIFO, 65536);
-	ok(status_is(&e, 0, 0, 0, 65535), "of more, so many");
+	ok(status_is(&e, 0, 0, 0, 65535), "a port with more slots has 65,535 "
+	    "in its status");
 	port_free(&e);
 }
 
@@ -259,27 +267,32 @@ test_shapes(void)
 
 	make_port(&e, PORT_OLAF, 8);
 	mismatched = 0;
-	ok(cut_update(&e, 1, 10, 1, 0, 0), "the last packet may come first");
+	ok(cut_update(&e, 1, 10, 1, 0, 0), "the last packet of a vector may "
+	    "arrive first");
 	ok(!cut_update(&e, 1, 10, 2, 0, 0),
-	    "another last packet is mismatched");
+	    "a last packet of another length does not match");
 	ok(!cut_update(&e, 1, 10, 4, 1, 0),
-	    "and one of a cut without such a last");
-	ok(!cut_update(&e, 1, 10, 10, 0, 0), "and the vector in one packet");
-	ok(!cut_update(&e, 1, 11, 1, 0, 0), "and that of a longer one");
+	    "a packet whose length does not fit the last packet does not "
+	    "match");
+	ok(!cut_update(&e, 1, 10, 10, 0, 0), "a vector in one packet does not "
+	    "match");
+	ok(!cut_update(&e, 1, 11, 1, 0, 0), "a packet of a longer vector does "
+	    "not match");
 	ok(cut_update(&e, 1, 10, 3, 2, 0) && !cut_update(&e, 1, 10, 9, 1, 0),
-	    "once the cut is known no other is taken");
+	    "once the length of a packet is known, no other length matches");
 	ok(cut_update(&e, 2, 11, 11, 0, 0),
-	    "another cluster has a cut of its own");
+	    "another cluster may have other lengths");
 	ok(mismatched == 5 &&
 	    e.updates->tally.all.of[TALLY_ARRIVED].packets == 3,
-	    "what is mismatched is ignored: it has not arrived");
+	    "a packet that does not match is ignored and does not count as "
+	    "arrived");
 	port_free(&e);
 	for (uint32_t n = 1; n < MOST; n++) {
 		for (uint64_t seed = 0; seed < 10; seed++)
 			same = same && test_shapes_twin(n, seed);
 	}
-	ok(same, "random cuts of 1 to %d elements, in any order, agree with a "
-	    "search of all cuts", MOST - 1);
+	ok(same, "random packets of 1 to %d elements, in any order, agree with "
+	    "a search of all lengths", MOST - 1);
 }
 
 static void
@@ -290,10 +303,10 @@ test_impossible(void)
 	make_port(&e, PORT_OLAF, 8);
 	mismatched = 0;
 	ok(!cut_update(&e, 1, 10, 6, 0, 0),
-	    "a last packet longer than all before it is of no cut");
+	    "a last packet that is longer than the others does not match");
 	ok(cut_update(&e, 1, 10, 5, 0, 0) && cut_update(&e, 1, 10, 5, 1, 0),
-	    "and does not stand in the way of those that are");
-	ok(mismatched == 1, "it is mismatched");
+	    "it does not affect the packets that match");
+	ok(mismatched == 1, "the packet that does not match is counted");
 	port_free(&e);
 }
 
@@ -333,8 +346,9 @@ test_destinations(void)
 	ok(e.slots.count == 3 && e.slots.ring[1].up.merged == 3 &&
 	    e.slots.ring[1].destination == a &&
 	    e.slots.ring[2].up.merged == 3 && e.slots.ring[2].destination == b,
-	    "updates of a cluster to two destinations wait apart");
-	ok(status_is(&e, 1, 3, 3, 8), "and each is an active cluster");
+	    "updates of a cluster to two destinations wait separately");
+	ok(status_is(&e, 1, 3, 3, 8), "each destination of a cluster counts as "
+	    "an active cluster");
 	port_pop(&e);
 	destination = b;
 	make_update(&e, 1, 2);
@@ -342,26 +356,30 @@ test_destinations(void)
 	make_update(&e, 1, 2);
 	ok(e.slots.count == 3 && e.slots.ring[2].up.merged == 4 &&
 	    slots_head(&e.slots)->up.merged == 3,
-	    "when one is locked, the other can still merge");
+	    "when the update to one destination is locked, the other can still "
+	    "merge");
 	mismatched = 0;
 	destination = b;
-	ok(cut_update(&e, 5, 2, 2, 0, 3), "a vector of two elements to one,");
+	ok(cut_update(&e, 5, 2, 2, 0, 3), "a vector to one destination has two "
+	    "elements");
 	destination = a;
 	ok(cut_update(&e, 5, 3, 3, 0, 3) && mismatched == 0,
-	    "and of three to the other: each has its own shapes");
+	    "a vector to the other destination has three elements, and each "
+	    "has its own lengths");
 	destination = b;
 	ok(!cut_update(&e, 5, 3, 3, 0, 3) && mismatched == 1,
-	    "which hold for its updates");
+	    "the lengths hold for later updates to the same destination");
 	for (uint32_t i = 0; i < 2 * DESTINATIONS_MOST; i++) {
 		to.in.sin_addr.s_addr = htonl(0x0b000000 + i);
 		fresh = port_find_destination(&e, &to, 0) > b && fresh;
 		fresh = fresh && number_of(&e, "10.0.0.1", "9", 0) == a;
 	}
-	ok(fresh, "strangers' destinations get numbers that nobody has");
+	ok(fresh, "destinations of unknown hosts get unused numbers");
 	ok(number_of(&e, "10.0.0.1", "9", 0) == a &&
 	    number_of(&e, "10.0.0.2", "9", 0) > b &&
 	    e.updates->destinations.rows.count == DESTINATIONS_MOST,
-	    "one that is used keeps its number, a forgotten one gets another");
+	    "a destination in use keeps its number, and a forgotten one gets "
+	    "another");
 	destination = 0;
 	port_free(&e);
 }

@@ -35,28 +35,31 @@ test_fill(void)
 	const uint8_t *kept;
 
 	ok(slots_fill(&s, &a) && s.have == BYTES && s.bytes != bytes &&
-	    memcmp(s.bytes, bytes, BYTES) == 0, "a slot has its own copy");
+	    memcmp(s.bytes, bytes, BYTES) == 0, "a slot has its own copy of "
+	    "the frame");
 	memset(bytes, 0, sizeof(bytes));
-	ok(s.bytes[0] == 7, "which does not change with the arrival's");
+	ok(s.bytes[0] == 7, "the copy does not change with the arrived frame");
 	ok(s.up.vec == s.bytes + HEAD + UPDATE_HEADER_BYTES &&
-	    s.up.vec[0] == 7, "its update's vector is in it");
+	    s.up.vec[0] == 7, "the vector of the update is in the copy");
 	ok(s.wire_bytes == BYTES + 6 && s.payload_at == HEAD && s.is_update &&
-	    s.up.cluster == 7, "what the arrival says is kept");
-	ok(!s.changed, "a frame that came is not a changed one");
+	    s.up.cluster == 7, "the fields of the arrived frame are kept");
+	ok(!s.changed, "an arrived frame is not a changed one");
 	kept = s.bytes;
 	ok(slots_fill(&s, &b) && s.bytes == kept && s.room == BYTES &&
 	    s.have == 1 && s.bytes[0] == 9 && s.bytes[1] == 7,
-	    "a shorter frame uses the same room");
-	ok(!s.is_update && s.wire_bytes == 60, "and can be regular traffic");
+	    "a shorter frame uses the same memory");
+	ok(!s.is_update && s.wire_bytes == 60, "a shorter frame can be regular "
+	    "traffic");
 	a = make_frame(bytes, 8);
 	ok(slots_fill(&s, &a) && s.bytes == kept && s.have == BYTES &&
-	    s.bytes[BYTES - 1] == 8, "which is there again for a longer one");
+	    s.bytes[BYTES - 1] == 8, "a longer frame uses the same memory "
+	    "again");
 	free(s.bytes);
 
 	s = (struct slot){ 0 };
 	b.have = 0;
 	ok(slots_fill(&s, &b) && s.have == 0,
-	    "a frame of which no byte was captured takes a slot too");
+	    "a frame without captured bytes uses a slot too");
 	free(s.bytes);
 }
 
@@ -70,12 +73,12 @@ test_ring(void)
 
 	ok(slots_init(&s, 1) && slots_append(&s, &a, 5) == 0 &&
 	    slots_append(&s, &a, 6) == -1 && slots_head(&s)->opened_ns == 5,
-	    "one slot holds one frame and says when it was taken");
+	    "one slot has one frame and the time of its arrival");
 	slots_pop(&s);
 	ok(slots_head(&s) == NULL && slots_append(&s, &a, 7) == 0,
-	    "and can be taken again");
+	    "a slot can be used again");
 	slots_free(&s);
-	ok(s.ring == NULL && s.size == 0, "freed slots are none");
+	ok(s.ring == NULL && s.size == 0, "freed slots are empty");
 
 	slots_init(&s, 4);
 	for (uint64_t i = 0; i < 1000; i++) {
@@ -84,7 +87,8 @@ test_ring(void)
 		placed = placed && slots_append(&s, &a, i) == (int64_t)i % 4 &&
 		    slots_head(&s)->opened_ns == (i < 3 ? 0 : i - 2);
 	}
-	ok(placed, "a frame's place goes round the ring and stays its own");
+	ok(placed, "the place of a frame wraps around the ring and stays its "
+	    "own");
 	slots_free(&s);
 }
 

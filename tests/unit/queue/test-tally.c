@@ -31,7 +31,7 @@ test_names(void)
 
 	for (unsigned w = 0; w < TALLY_EVENTS; w++)
 		same = same && strcmp(tally_name(w), want[w]) == 0;
-	ok(same, "counters have the report's names");
+	ok(same, "counters have the names of the report");
 }
 
 int
@@ -43,7 +43,7 @@ main(void)
 	struct tally t;
 
 	test_names();
-	if (!ok(tally_init(&t, 65536, 3), "there is room for an account"))
+	if (!ok(tally_init(&t, 65536, 3), "memory for a tally can be reserved"))
 		return tap_end();
 	ok(tally_is_conserved(&t.all) && tally_is_conserved(&t.cluster[65535]),
 	    "an empty account is in balance");
@@ -51,16 +51,17 @@ main(void)
 	ok(t.cluster[65535].of[TALLY_ARRIVED].packets == 1 &&
 	    t.cluster[65535].of[TALLY_ARRIVED].constituents == 65535 &&
 	    t.all.of[TALLY_ARRIVED].constituents == 65535,
-	    "the last cluster and the most constituents are counted");
+	    "the last cluster and the largest number of constituents are "
+	    "counted");
 	ok(!tally_is_conserved(&t.all),
-	    "what came and went nowhere is noticed");
+	    "an arrival without a departure is detected");
 	tally_add(&t, TALLY_DELIVERED, 65535, 65534);
-	ok(!tally_is_conserved(&t.all), "one that is missing too");
+	ok(!tally_is_conserved(&t.all), "a missing arrival is detected");
 	tally_add(&t, TALLY_QUEUED, 0, 1);
 	ok(tally_is_conserved(&t.all) &&
 		!tally_is_conserved(&t.cluster[65535]) &&
 		!tally_is_conserved(&t.cluster[0]),
-	    "a balance of all is not one of each cluster");
+	    "a balance of the total does not balance each cluster");
 	tally_free(&t);
 
 	for (size_t i = 0; i < OUTS; i++)
@@ -68,8 +69,9 @@ main(void)
 	for (enum tally_event w = TALLY_AGGREGATED;
 	    w <= TALLY_REPLACED_REWARD; w++)
 		side = side && !test_law(w);
-	ok(law && test_law(TALLY_ARRIVED), "every way in or out counts");
-	ok(side, "merging and replacing move nothing in or out");
+	ok(law && test_law(TALLY_ARRIVED), "every kind of arrival and "
+	    "departure counts");
+	ok(side, "merging and replacing do not change the balance");
 
 	law = tally_init(&t, 65536, 3);
 	for (int i = 0; i < 10000; i++) {
@@ -88,9 +90,9 @@ main(void)
 		}
 	}
 	ok(law && tally_is_conserved(&t.all),
-	    "10,000 that came and went somewhere are in balance");
+	    "10,000 updates with arrival and departure are in balance");
 	ok(memcmp(&sum, &t.all, sizeof(sum)) == 0,
-	    "all is the sum of the clusters");
+	    "the total is the sum of the clusters");
 	tally_free(&t);
 
 	law = tally_init(&t, 2, 3);
@@ -100,7 +102,7 @@ main(void)
 	ok(law && t.merged[3] == 1 && t.merged[4] == 1 && t.merged[7] == 0 &&
 	    t.merged[65535] == 1 &&
 	    t.cluster[1].of[TALLY_DELIVERED].packets == 7,
-	    "a short table of merged ones grows, and keeps what it has");
+	    "a table of merged updates grows and keeps its content");
 	tally_free(&t);
 	return tap_end();
 }

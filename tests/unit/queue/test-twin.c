@@ -235,7 +235,8 @@ main(void)
 			if (!run_scenario(k) && bad == UINT64_MAX)
 				bad = k;
 		}
-		if (!ok(bad == UINT64_MAX, "scenarios %llu to %llu agree",
+		if (!ok(bad == UINT64_MAX, "scenarios %llu to %llu agree with "
+		    "the twin",
 		    (unsigned long long)seed,
 		    (unsigned long long)seed + BLOCK - 1))
 			note("seed %llu does not", (unsigned long long)bad);

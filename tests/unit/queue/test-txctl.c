@@ -83,7 +83,7 @@ test_file(void)
 	snprintf(path, sizeof(path), "%s/tests/data/olaf-vectors.txt",
 	    dir == NULL ? "." : dir);
 	f = fopen(path, "r");
-	if (!ok(f != NULL, "the vectors are there"))
+	if (!ok(f != NULL, "the file of vectors can be read"))
 		return;
 	while (fgets(line, sizeof(line), f) != NULL) {
 		n += test_vectors(line);
@@ -91,7 +91,7 @@ test_file(void)
 		none = none || strcmp(line, "none 1.0\n") == 0;
 	}
 	fclose(f);
-	ok(n == 24 && eight && none, "all of them were read");
+	ok(n == 24 && eight && none, "all vectors were read");
 }
 
 /* Is it 1 whatever the time? */
@@ -110,49 +110,55 @@ test_limits(void)
 	struct txctl t = set_status(TXCTL_URGENT, 8);
 	const struct update_status empty = { .active = 100, .capacity = 1 };
 
-	ok(test_certainty(&t), "N = 8, a slot for each cluster: always send");
+	ok(test_certainty(&t), "N = 8 with a slot for each cluster: a worker "
+	    "always sends");
 	t = set_status(TXCTL_FAIR, 0);
-	ok(test_certainty(&t), "N = 0: always send");
+	ok(test_certainty(&t), "N = 0: a worker always sends");
 	t = set_status(TXCTL_NONE, 10);
-	ok(test_certainty(&t), "no control: always send");
+	ok(test_certainty(&t), "without control a worker always sends");
 	t = (struct txctl){ .kind = TXCTL_FAIR };
-	ok(test_certainty(&t), "no status yet: always send");
+	ok(test_certainty(&t), "without a status a worker always sends");
 	txctl_set_status(&t, &empty, 5);
 	ok(!t.known && test_certainty(&t),
-	    "a status no switch filled in is none");
+	    "an empty status does not count");
 	t = set_status(TXCTL_URGENT, 9);
 	ok(txctl_probability(&t, 1000 * MS) == 8 / 9.0,
-	    "N = 9, one cluster too many: 8 of 9");
+	    "N = 9, one cluster more than slots: the probability is 8/9");
 	ok(txctl_probability(&t, 0) == 8 / 9.0,
-	    "a clock that stands before the status adds nothing");
+	    "a clock before the status adds nothing");
 	ok(txctl_probability(&t, 1400 * MS) == 8 / 9.0 &&
 	    txctl_probability(&t, 1400 * MS + 1) > 8 / 9.0,
-	    "it grows from the first nanosecond past T");
-	ok(txctl_probability(&t, UINT64_MAX) == 1, "and never passes 1");
+	    "the probability grows from the first nanosecond after T");
+	ok(txctl_probability(&t, UINT64_MAX) == 1,
+	    "the probability never exceeds 1");
 	t = set_status(TXCTL_URGENT, 16);
 	ok(txctl_should_send(&t, 1000 * MS, 0x1.fffffffffffffp-2) &&
 	    !txctl_should_send(&t, 1000 * MS, 0.5),
-	    "at one half, draws below it send and others do not");
+	    "with probability 1/2, draws below 1/2 send and others do not");
 	t.threshold_ns = 0;
 	ok(txctl_probability(&t, 1000 * MS) == 0.5 &&
 	    txctl_probability(&t, 1000 * MS + 1) == 1,
-	    "urgent with T = 0: 1 as soon as time has passed");
+	    "urgent with T = 0: the probability is 1 as soon as time has "
+	    "passed");
 	t.kind = TXCTL_FAIR;
 	ok(txctl_probability(&t, 9000 * MS) == 0.5,
-	    "fair with T = 0 never grows");
+	    "fair with T = 0: the probability never grows");
 	t = set_status(TXCTL_URGENT_LOCKED, 7);
-	ok(test_certainty(&t), "locked, N = 7 of 8 slots: always send");
+	ok(test_certainty(&t), "locked slot, N = 7 of 8: a worker always "
+	    "sends");
 	t = set_status(TXCTL_URGENT_LOCKED, 8);
 	ok(txctl_probability(&t, 1000 * MS) == 7 / 8.0 &&
 	    txctl_probability(&t, 1800 * MS) == 1,
-	    "locked, N = 8: seven slots are there, and urgent grows to 1");
+	    "locked slot, N = 8: seven slots count, and urgent grows to 1");
 	t = set_status(TXCTL_FAIR_LOCKED, 14);
 	ok(txctl_probability(&t, 1000 * MS) == 0.5 &&
 	    txctl_probability(&t, 2400 * MS) == 0.5 + 0.4,
-	    "locked, N = 14: half, and fair grows by T (d - T)");
+	    "locked slot, N = 14: the probability is 1/2, and fair grows by T "
+	    "(d - T)");
 	t = set_status(TXCTL_FAIR, 65535);
 	t.last.capacity = 0;
-	ok(txctl_probability(&t, 1000 * MS) == 0, "no slot at all: never");
+	ok(txctl_probability(&t, 1000 * MS) == 0,
+	    "without a slot a worker never sends");
 }
 
 /* Switches pass a model in turn: the first of the narrowest is reported. */
@@ -195,26 +201,27 @@ test_write_status(void)
 	bool same = true;
 
 	ok(txctl_write_status(&f, &own) && f.filled && f.capacity == 50 &&
-	    f.occupancy == 3, "the first switch writes its own, whatever "
-	    "stood there");
+	    f.occupancy == 3, "the first switch writes its status, whatever "
+	    "was there");
 	own = (struct update_status){ .capacity = 100, .active = 2,
 	    .occupancy = 4 };
 	ok(!txctl_write_status(&f, &own) && f.occupancy == 3,
-	    "one that is as narrow leaves it");
+	    "a switch with an equal ratio does not change the status");
 	own.active = 3;
 	ok(txctl_write_status(&f, &own) && f.occupancy == 4 && f.filled,
-	    "a narrower one writes its own");
+	    "a switch with less room writes its status");
 	own = (struct update_status){ .capacity = 100, .active = 0 };
 	ok(!txctl_write_status(&f, &own),
-	    "one without a cluster is never narrower");
+	    "a switch without a cluster never writes its status");
 	f = own;
 	f.filled = true;
 	own.active = 1;
 	ok(txctl_write_status(&f, &own) && f.active == 1,
-	    "and any with one is narrower than it");
+	    "a switch with a cluster replaces the status of one without");
 	for (uint64_t seed = 0; seed < 2000; seed++)
 		same = same && test_narrowest(seed);
-	ok(same, "of six switches on a path the bottleneck wins, 2,000 times");
+	ok(same, "on 2,000 paths of six switches the status of the bottleneck "
+	    "arrives");
 }
 
 int

@@ -12,11 +12,11 @@ test_valid(void)
 {
 	ok(priorities_valid(0) && priorities_valid(1e-45f) &&
 	    priorities_valid(3.4e38f),
-	    "0 and any finite number above can be a priority");
+	    "0 and any finite number above 0 can be a priority");
 	ok(!priorities_valid(-1e-45f) && !priorities_valid(-1) &&
 	    !priorities_valid(NAN) &&
 	    !priorities_valid(INFINITY) && !priorities_valid(-INFINITY),
-	    "NaN, infinity and what is below 0 cannot");
+	    "NaN, infinity and negative numbers cannot be a priority");
 }
 
 /* The leaf of a priority by libm, not rounded. */
@@ -98,11 +98,10 @@ test_duplicates(void)
 	open_per(&r, 7, 1);
 	priorities_set(&r, slot, p, 5);
 	ok(leaves_are_right(&r) && r.priority[3] == 5 && r.priority[5] == 0 &&
-	    r.live == 1 && r.highest == 5, "of duplicates the last one stays");
+	    r.live == 1 && r.highest == 5, "of duplicates the last one counts");
 	priorities_set(&r, slot, (float[]){ 1, 0, 3e38f, 0, 0 }, 5);
 	ok(leaves_are_right(&r) && r.tree.total == 0,
-	    "also where it is 0 and another "
-	    "was too large");
+	    "the last one counts also if it is 0 and another was too large");
 	priorities_close(&r);
 }
 
@@ -154,7 +153,8 @@ test_outlier(float p17)
 	good = leaves_are_right(&r) && r.shift < shift &&
 	       r.priority[17] == p17 &&
 	       sumtree_weight(&r.tree, 17) > SUMTREE_WEIGHT_MAX / 2;
-	ok(good, "an outlier of %g has a leaf near the greatest (2^%d)",
+	ok(good, "a priority of %g, far above the others, has a leaf near the "
+	    "largest (2^%d)",
 	    (double)p17, r.shift);
 	priorities_set(&r, (uint32_t[]){ 17 }, (float[]){ 1 }, 1);
 	for (int i = 0; i < 2 * SLOTS; i++) {
@@ -162,8 +162,7 @@ test_outlier(float p17)
 		priorities_set(&r, &at, (float[]){ r.priority[at] }, 1);
 	}
 	ok(leaves_are_right(&r) && r.shift == shift,
-	    "and when it has gone, others have "
-	    "their bits again (2^%d)",
+	    "after it has left, the others have their bits again (2^%d)",
 	    r.shift);
 	priorities_close(&r);
 }
@@ -214,7 +213,7 @@ test_rescales(double alpha)
 		rescales++;
 		bad += r.shift != expected_shift(&r) || !leaves_are_right(&r);
 	}
-	ok(bad == 0 && rescales > 50, "alpha %g: each of %d rescales is by the "
+	ok(bad == 0 && rescales > 50, "alpha %g: each of %d rescales obeys the "
 	    "rule", alpha, rescales);
 	priorities_close(&r);
 }
@@ -229,18 +228,18 @@ test_extremes(void)
 		open_per(&r, 4, i);
 		priorities_insert(&r, 2, p, 4);
 		ok(leaves_are_right(&r) && r.live == 3,
-		    "the least and the greatest "
-		    "float, alpha %d",
+		    "the smallest and the largest float are priorities with "
+		    "alpha %d",
 		    i);
 		priorities_close(&r);
 	}
 	open_per(&r, 1, 0.6);
 	priorities_insert(&r, 0, p, 1);
 	ok(leaves_are_right(&r) && mean_leaf(&r) >= PRIORITIES_MEAN / 2,
-	    "one slot, the least float");
+	    "a table of one slot can have the smallest float");
 	priorities_set(&r, (uint32_t[]){ 0 }, p + 1, 1);
 	ok(leaves_are_right(&r) && mean_leaf(&r) >= PRIORITIES_MEAN / 2,
-	    "one slot, the greatest");
+	    "a table of one slot can have the largest float");
 	priorities_close(&r);
 }
 
@@ -294,12 +293,12 @@ test_slices(double alpha, bool outlier)
 		priorities_continue_rebuild(&r);
 	}
 	ok(bad == 0 && drawn > 0 && goes >= SLOTS / SLICE && r.most == SLICE,
-	    "alpha %g, %s: made anew in %zu goes of %zu leaves, and drawn "
-	    "from", alpha, outlier ? "an outlier" : "all fall", goes, r.most);
+	    "alpha %g, %s: the tree is rebuilt in %zu steps of %zu leaves, and "
+	    "can be drawn from "
+	    "meanwhile", alpha, outlier ? "an outlier" : "all fall", goes, r.most);
 	ok(r.shift != shift && r.shift == expected_shift(&r) &&
 		leaves_are_right(&r),
-	    "and then "
-	    "all leaves are as if made at once (2^%d, 2^%d)",
+	    "then all leaves are as if rebuilt at once (2^%d, 2^%d)",
 	    shift, r.shift);
 	priorities_close(&r);
 }
@@ -329,8 +328,8 @@ test_slices_any(void)
 			bad += !leaves_are_right(&r);
 		}
 	}
-	ok(bad == 0 && ends > 20 && r.most == 16, "anything, meanwhile: %zu "
-	    "times all was right in the end", ends);
+	ok(bad == 0 && ends > 20 && r.most == 16,
+	    "%zu rebuilds during random changes were right in the end", ends);
 	priorities_close(&r);
 }
 
@@ -360,8 +359,9 @@ test_draws(double alpha, double beta, bool strata)
 		w = pow(SLOTS * prob[i], -beta) / most;
 		worst = fmax(worst, fabs(weight[i] - w) / w);
 	}
-	ok(bad == 0 && worst < 1e-7, "alpha %g, beta %g%s: chances are leaves "
-	    "over the total, weights (N P)^-beta / the greatest (%.0e)", alpha,
+	ok(bad == 0 && worst < 1e-7, "alpha %g, beta %g%s: probabilities are "
+	    "leaves over the total, weights (N P)^-beta / the largest "
+	    "(%.0e)", alpha,
 	    beta, strata ? ", strata" : "", worst);
 	priorities_close(&r);
 }
@@ -399,7 +399,7 @@ test_chances(double alpha)
 		freedom++;
 	}
 	chi = (chi - freedom) / sqrt(2 * freedom);
-	ok(fabs(chi) < 5, "alpha %g: slots come as often as p^alpha says: "
+	ok(fabs(chi) < 5, "alpha %g: slots are drawn as often as p^alpha says: "
 	    "chi-squared %+.1f deviations", alpha, chi);
 	priorities_close(&r);
 }
@@ -416,7 +416,7 @@ test_clear(void)
 
 	open_per(&r, SLOTS, 0.6);
 	ok(!priorities_draw(&r, &rng, 1, false, 1, slot, prob, weight),
-	    "nothing is drawn from nothing");
+	    "an empty table gives no draw");
 	for (int i = 0; i < SLOTS; i++)
 		p[i] = 1;
 	priorities_insert(&r, 0, p, SLOTS);
@@ -425,7 +425,7 @@ test_clear(void)
 	priorities_clear(&r, slot, SLOTS / 2);
 	ok(leaves_are_right(&r) && r.live == SLOTS / 2 && r.highest == 1 &&
 	    priorities_draw(&r, &rng, 1, true, DRAWS, slot, prob, weight),
-	    "every other slot is cleared");
+	    "every second slot is cleared");
 	for (int i = 0; i < DRAWS; i++)
 		bad += slot[i] % 2 == 0 || weight[i] != 1 ||
 		    prob[i] != 2.0 / SLOTS;
@@ -435,7 +435,7 @@ test_clear(void)
 	priorities_clear(&r, slot, SLOTS);
 	ok(r.tree.total == 0 && r.live == 0 &&
 	    !priorities_draw(&r, &rng, 1, false, 1, slot, prob, weight),
-	    "all cleared, there is nothing to draw");
+	    "a table whose slots are all cleared gives no draw");
 	priorities_close(&r);
 }
 
@@ -452,12 +452,12 @@ test_raised(float greatest, float least)
 		p[i] = 1;
 	priorities_insert(&r, 0, p, SLOTS);
 	priorities_insert(&r, SLOTS, &least, 1);
-	ok(r.raised == 0, "%g beside %g is not raised", (double)least,
+	ok(r.raised == 0, "%g next to %g is not raised", (double)least,
 	    (double)greatest);
 	least /= 2;
 	priorities_insert(&r, SLOTS + 1, &least, 1);
 	ok(r.raised == 1 && sumtree_weight(&r.tree, SLOTS + 1) == 1,
-	    "half of that is");
+	    "half of that priority is raised");
 	priorities_close(&r);
 }
 

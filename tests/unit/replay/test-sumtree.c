@@ -166,7 +166,8 @@ run_rounds(size_t n, size_t draws)
 			good = good && same_found(&r, t, &s,
 			    draws / (KINDS * ROUNDS)) && same_weights(t, &s);
 		}
-		ok(good, "%zu leaves, %s: the same leaves are found", n,
+		ok(good, "%zu leaves, %s: the tree and the array find the same "
+		    "leaves", n,
 		    kinds[kind]);
 	}
 	close_both(t);
@@ -188,7 +189,7 @@ test_sizes(void)
 
 	for (size_t i = 0; i < sizeof(size) / sizeof(*size); i++)
 		run_rounds(size[i].n, size[i].draws);
-	ok(sampled >= 10000000, "%zu draws in all", sampled);
+	ok(sampled >= 10000000, "there were %zu draws in all", sampled);
 }
 
 /* Few weights in a tree of all levels but one: each is found at its ends. */
@@ -221,7 +222,7 @@ test_large(void)
 	for (int f = 0; f < FORMS; f++)
 		bad += t[f].total != upto;
 	ok(bad == 0,
-	    "%zu leaves: the few that have weight are found", n);
+	    "%zu leaves: the few with a weight are found", n);
 	close_both(t);
 }
 
@@ -263,8 +264,8 @@ test_strata(uint32_t most, size_t n)
 			    end - 1 : from) || w[i] != s.w[at[0][i]];
 		}
 	}
-	ok(bad == 0, "%zu leaves of 0 to %u: each part of the total is drawn "
-	    "from once", n, most);
+	ok(bad == 0, "%zu leaves of 0 to %u: one draw comes from each part of "
+	    "the total", n, most);
 	close_both(t);
 	plainsum_free(&s);
 }
@@ -318,7 +319,7 @@ test_chances(bool strata)
 	for (size_t i = 1; i < LEAVES; i += 10)
 		w[i] += w[i] / 20;
 	other = far_off(count, w, LEAVES, t.total, DRAWS);
-	ok(other > off + 8, "and not as if a tenth of them had 5 %% more: "
+	ok(other > off + 8, "a tenth of them with 5 %% more would be detected: "
 	    "%+.1f", other);
 	sumtree_close(&t);
 }
@@ -353,7 +354,7 @@ test_within(void)
 			}
 		}
 	}
-	ok(bad == 0, "a sum that is not below the total is seen");
+	ok(bad == 0, "a sum that is not below the total is detected");
 }
 
 int

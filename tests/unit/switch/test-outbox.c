@@ -34,7 +34,8 @@ main(void)
 	outbox_add(&o, POST_GROUP, 0, NULL, 1, bytes + 240, 100);
 	outbox_flush(&o);
 	ok(n == 2 && got[0].count == 3 && got[0].bytes == 100 &&
-	    got[0].last_bytes == 40, "neighbours are a run, up to a short one");
+	    got[0].last_bytes == 40, "neighbouring packets are a run, up to a "
+	    "short one");
 	n = 0;
 	outbox_add(&o, POST_ONE, 0, &a, 1, bytes, 100);
 	outbox_add(&o, POST_ONE, 0, &b, 1, bytes + 100, 100);
@@ -42,28 +43,29 @@ main(void)
 	outbox_add(&o, POST_ONE, 1, &b, 2, bytes + 300, 100);
 	outbox_add(&o, POST_ONE, 1, &b, 2, bytes + 400, 101);
 	outbox_flush(&o);
-	ok(n == 5, "another address, ToS, job or a longer one: another post");
+	ok(n == 5, "a packet with another address, ToS, job or greater length "
+	    "starts another post");
 	n = 0;
 	outbox_copy(&o, POST_ONE, 0, &a, 1, word, 8);
 	word[0] = 2;
 	outbox_copy(&o, POST_ONE, 0, &a, 1, word, 8);
 	ok(o.n == 2 && o.post[0].p[0] == 1 && o.post[1].p[0] == 2,
-	    "copies are copies, and no run");
+	    "copied packets are copies, and not a run");
 	round = outbox_add(&o, POST_GROUP, 0, NULL, 1, bytes, 100);
 	outbox_settle(&o, 0);
 	outbox_settle(&o, round - 1);
-	ok(n == 0, "what was posted in other rounds does not hurry it");
+	ok(n == 0, "packets posted in other rounds are not sent early");
 	outbox_settle(&o, round);
-	ok(n == 3 && o.n == 0, "what is in this one does");
+	ok(n == 3 && o.n == 0, "packets posted in this round are sent early");
 	n = 0;
 	for (unsigned i = 0; i < OUTBOX_POSTS + 1; i++)
 		outbox_add(&o, POST_ONE, i, &a, 1, bytes, 100);
-	ok(n == OUTBOX_POSTS && o.n == 1, "full: it goes out");
+	ok(n == OUTBOX_POSTS && o.n == 1, "a full outbox is sent");
 	outbox_flush(&o);
 	n = 0;
 	for (unsigned i = 0; i < 60; i++)
 		outbox_copy(&o, POST_ONE, 0, &a, 1, bytes, 1400);
 	outbox_flush(&o);
-	ok(n == 60, "so does a full arena");
+	ok(n == 60, "an outbox with a full arena is sent");
 	return tap_end();
 }

@@ -258,12 +258,12 @@ test_classes(void)
 	f->bad = true;
 	receive_packet(9, BYTES, 1);
 	ok(events_were("5 take\n7 pass 100\n8 pass 100\n9 take\n"),
-	    "the program gets its own, others pass, another run's ends");
+	    "the program takes its own packets, and others pass");
 	ok(counts_add_up() && pl.n[PLANE_PACKETS] == 5 &&
 		pl.n[PLANE_TAKEN] == 1 && pl.n[PLANE_OWN] == 1 &&
 		pl.n[PLANE_REGULAR] == 1 && pl.n[PLANE_PASSED] == 1 &&
 		pl.n[PLANE_IGNORED] == 1 && pl.ignored[UPDATE_SHORT] == 1,
-	    "each is counted once");
+	    "each packet is counted once");
 	plane_free(&pl);
 }
 
@@ -282,14 +282,15 @@ test_forwarding(void)
 	ok(events_were(
 	       "1 take\n1 send 0.1:0 3*100\n2 take\n2 send 0.1:0 3*100\n"
 	       "2 send 0.2:0 3*100\n3 take\n3 send 4.0:9 3*100\n"),
-	    "a run goes to one, to each of a group, or up by its way");
+	    "a run goes to one member, to each member of a group, or to the "
+	    "parent");
 	f->to = POST_ONE;
 	f->repeat = 1;
 	receive_packet(4, PLANE_V4_MAX, 1);
 	receive_packet(5, PLANE_V4_MAX + 1, 1);
 	ok(events_were("4 take\n4 send 0.1:0 1*65507\n5 take\n") &&
 	    pl.n[PLANE_TOO_LONG] == 1 && pl.n[PLANE_OUT] == 13,
-	    "what is too long for a datagram is counted, not sent");
+	    "a packet too long for a datagram is counted and not sent");
 	plane_free(&pl);
 }
 
@@ -310,14 +311,16 @@ test_order(void)
 	ok(plane_deadline_ns(&pl) == TIME &&
 		plane_port_deadline_ns(&pl) == TIME &&
 		plane_program_deadline_ns(&pl) == TIME,
-	    "when it is due");
+	    "the plane has a deadline");
 	receive_packet(2 * TIME, BYTES, 1);
 	ok(events_were(
 	       "0 take\n1136 leave 0 100\n1136 fire\n1137 fire\n1137 fire\n"
 	       "2272 leave 0 100\n2272 take\n"),
-	    "departures, then time-outs, then arrivals of an instant");
+	    "at one instant, departures come first, then timeouts, then "
+	    "arrivals");
 	ok(plane_deadline_ns(&pl) == PLANE_NEVER && pl.n[PLANE_OUT] == 0 &&
-	    pl.ports.port[0]->n[PORT_PROGRAM].sent == 2, "nothing is left");
+	    pl.ports.port[0]->n[PORT_PROGRAM].sent == 2,
+	    "in the end nothing is left");
 	f->fired = 0;
 	f->due[0] = 5;
 	f->due[1] = 0;
@@ -342,7 +345,7 @@ test_lateness(void)
 	late_ns = 0;
 	ok(events_were("0 take\n1636 leave 0 100\n2279 leave 0 100\n"
 	    "3415 leave 0 100\n") && pl.late_max_ns == 500,
-	    "what leaves late does not make the next one late");
+	    "a frame that leaves late does not delay the next one");
 	plane_free(&pl);
 }
 
@@ -380,7 +383,7 @@ test_slots(void)
 	ok(pl.ports.port[0]->n[PORT_PROGRAM].dropped == 2 &&
 	    pl.ports.port[0]->n[PORT_PROGRAM].sent == 1 &&
 	    pl.ports.port[0]->n[PORT_PROGRAM].queued == 2,
-	    "sent, dropped or queued at the end");
+	    "frames are sent, dropped or queued in the end");
 	plane_free(&pl);
 }
 
@@ -395,14 +398,15 @@ test_impaired(void)
 	receive_packet(0, BYTES, 1);
 	ok(events_were("") && pl.n[PLANE_PACKETS] == 0 &&
 		pl.n[PLANE_IN_LOST] == 1,
-	    "what is lost on the way in has not come");
+	    "a packet that was lost on the way in does not count as arrived");
 	plane_free(&pl);
 	cf.impair = (struct impair){ .rng = rng_seed(1) };
 	impair_parse("dup=1", &cf.impair);
 	open_plane(&cf, &driver);
 	receive_packet(0, BYTES, 1);
 	ok(events_were("0 take\n0 take\n") && pl.n[PLANE_PACKETS] == 2 &&
-	    pl.n[PLANE_IN_DUPLICATED] == 1, "what is repeated comes twice");
+	    pl.n[PLANE_IN_DUPLICATED] == 1, "a packet that was duplicated "
+	    "arrives twice");
 	plane_free(&pl);
 }
 
@@ -440,36 +444,39 @@ test_control(void)
 	    strchr(happened, '\n')[1] == '\0' &&
 	    pl.controls[CONTROLS_REPEATED] == 1 &&
 	    pl.controls[CONTROLS_OLD_XID] == 1,
-	    "a request is done once: again is answered, older is dropped");
+	    "a request is executed once: a copy is answered, an older one is "
+	    "dropped");
 	send_request(&cf, CONTROL_HALT, 7, 0, 2);
 	ok(f->asked == 2 && pl.controls[CONTROLS_REFUSED] == 1,
-	    "an xid is its sender's; what is refused is counted");
+	    "an xid belongs to its sender, and refused requests are counted");
 	happened[0] = '\0';
 	f->replies = PROGRAM_LATER;
 	send_request(&cf, CONTROL_JOIN, 8, 0, 1);
-	ok(f->asked == 3 && events_were(""), "later: no answer");
+	ok(f->asked == 3 && events_were(""), "a request can be answered later");
 	f->replies = PROGRAM_ANSWERED;
 	send_request(&cf, CONTROL_JOIN, 8, 0, 1);
-	ok(f->asked == 4 && happened[0] != '\0', "asked again: it is done");
+	ok(f->asked == 4 && happened[0] != '\0',
+	    "a repeated request is executed");
 	f->replies = PROGRAM_UNKNOWN;
 	send_request(&cf, CONTROL_REGROUP, 9, 0, 1);
-	ok(pl.controls[CONTROLS_REFUSED] == 2, "what it does not know");
+	ok(pl.controls[CONTROLS_REFUSED] == 2, "a request for an unknown "
+	    "action is refused");
 	send_request(&cf, CONTROL_ACK, 10, 0, 1);
-	ok(pl.controls[CONTROLS_ACKS] == 1, "an Ack asks for nothing");
+	ok(pl.controls[CONTROLS_ACKS] == 1, "an Ack is not a request");
 	happened[0] = '\0';
 	send_request(&cf, CONTROL_STATS, 11, 0, 1);
 	ok(pl.controls[CONTROLS_REFUSED] == 3 && happened[0] != '\0',
-	    "Stats without a page has a bad value");
+	    "Stats without a page is refused");
 	happened[0] = '\0';
 	send_request(&cf, CONTROL_JOBS, 12, 2, 1);
 	ok(pl.controls[CONTROLS_REFUSED] == 3 && happened[0] != '\0',
-	    "Jobs is answered though the program tells none");
+	    "Jobs is answered although the program reports none");
 	send_request(&cf, CONTROL_MEMBERS, 13, 2, 1);
 	send_request(&cf, CONTROL_JOBS, 14, 1, 1);
 	ok(pl.controls[CONTROLS_REFUSED] == 5,
-	    "Members of none, and half a number, are refused");
+	    "Members of a missing job, and a truncated number, are refused");
 	ok(counts_add_up() && pl.n[PLANE_TAKEN] == pl.n[PLANE_PACKETS] &&
-	    pl.controls[CONTROLS_TAKEN] == 12, "all of it is counted");
+	    pl.controls[CONTROLS_TAKEN] == 12, "all requests are counted");
 	plane_free(&pl);
 }
 

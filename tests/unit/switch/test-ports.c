@@ -47,25 +47,26 @@ test_parser(void)
 	ok(add_rule(&cf, "10.0.0.7:rate=20Mbit,slots=5,queue=olaf") &&
 	    r->bits == 32 && !r->shares && addr_port(&r->at) == 0 &&
 	    r->conf.rate_bps == 20000000 && r->conf.slots == 5 &&
-	    r->conf.queue == PORT_OLAF, "a host, and all that can be said");
+	    r->conf.queue == PORT_OLAF, "a rule for a host can have all "
+	    "settings");
 	ok(add_rule(&cf, "127.0.0.7:9:rate=1") && addr_port(&r[1].at) == 9 &&
 	    r[1].conf.rate_bps == 1 && !r[1].has_slots && !r[1].has_queue,
-	    "a host with a port");
+	    "a rule for a host can have a port");
 	ok(add_rule(&cf, "10.0.1.0/24:rate=1G") && r[2].bits == 24 &&
-	    r[2].shares, "a prefix");
+	    r[2].shares, "a rule can be for a prefix");
 	ok(add_rule(&cf, "0.0.0.0/0:slots=1") && r[3].bits == 0,
-	    "a prefix of no bits");
+	    "a prefix can have no bits");
 	ok(add_rule(&cf, "fd00::1:rate=3") && r[4].bits == 128 &&
 	    r[4].at.sa.sa_family == AF_INET6 &&
 	    add_rule(&cf, "[fd00::1]:rate=3") && r[5].bits == 128 &&
 	    add_rule(&cf, "[::1]:7:rate=3") && addr_port(&r[6].at) == 7 &&
 	    add_rule(&cf, "fd00::/16:rate=3") && r[7].bits == 16 && r[7].shares,
-	    "IPv6, with brackets and without");
+	    "an IPv6 host can have brackets or not");
 	for (int i = 8; i < PORTS_RULES_MAX; i++)
 		add_rule(&cf, "10.0.0.7:rate=1");
 	ok(cf.rules == PORTS_RULES_MAX && ports_add_rule(&cf,
 	    "10.0.0.7:rate=1") != NULL && cf.rules == PORTS_RULES_MAX,
-	    "64 rules, and not one more");
+	    "there are at most 64 rules");
 }
 
 static void
@@ -77,16 +78,18 @@ test_nonsense(void)
 
 	ok(is_refused("", form) && is_refused("10.0.0.7", form) &&
 	    is_refused(":rate=1", form) && is_refused("rate=1", form) &&
-	    is_refused("10.0.0.7:rate", form), "what has no form");
+	    is_refused("10.0.0.7:rate", form), "a rule without the right form "
+	    "is refused");
 	memset(s, '1', sizeof(s));
 	snprintf(s + 128, sizeof(s) - 128, ":rate=1");
-	ok(is_refused(s, form), "a host too long");
+	ok(is_refused(s, form), "a host that is too long is refused");
 	snprintf(s, sizeof(s), "10.0.0.7:rate=%0200d", 1);
 	ok(is_refused(s, "item too long"), "a value too long");
 	ok(is_refused("10.0.0.7:rats=1", word) &&
 	    is_refused("10.0.0.7:rate=1,", word) &&
 	    is_refused("10.0.0.7:rate=1,,slots=1", word) &&
-	    is_refused("10.0.0.7:rate=1,olaf", word), "words that are none");
+	    is_refused("10.0.0.7:rate=1,olaf", word),
+	    "an unknown setting is refused");
 	ok(is_refused("10.0.0.7:9:rate=1",
 	    "only hosts on loopback can have a UDP port") &&
 	    is_refused("10.0.0.7:queue=lifo", "queue= must be olaf or fifo") &&
@@ -99,7 +102,8 @@ test_nonsense(void)
 	    "10.0.0.7:slots=0") != NULL && ports_add_rule(
 	    &(struct ports_conf){ 0 }, "10.0.0.7:slots=16777217") != NULL &&
 	    ports_add_rule(&(struct ports_conf){ 0 },
-	    "10.0.0.7:99999:rate=1") != NULL, "numbers out of reach");
+	    "10.0.0.7:99999:rate=1") != NULL, "a number out of range is "
+	    "refused");
 }
 
 static uint64_t
@@ -140,23 +144,23 @@ test_rules(void)
 		port_rate(&s, "10.1.1.127:1") == 25 &&
 		port_rate(&s, "10.1.1.128:1") == 16 &&
 		port_rate(&s, "10.1.1.1:1") == 32,
-	    "the longest prefix that fits");
+	    "the longest prefix that matches is used");
 	ok(port_rate(&s, "[fd01::5]:1") == 6 &&
 		port_rate(&s, "[fe00::5]:1") == 1,
-	    "also of IPv6, at a bit within a byte");
+	    "the longest prefix is used also for IPv6, at a bit within a byte");
 	ok(port_rate(&s, "127.0.0.1:9") == 9 &&
 		port_rate(&s, "127.0.0.1:8") == 1,
-	    "on loopback an address and port is a host");
+	    "on loopback an address with a port is a host");
 	ok(find_port(&s, "10.1.9.9:1") == find_port(&s, "10.1.8.8:2") &&
 	    find_port(&s, "10.1.9.9:1") != find_port(&s, "10.1.1.1:1") &&
 	    find_port(&s, "10.1.1.1:1") == find_port(&s, "10.1.1.1:2") &&
 	    find_port(&s, "11.0.0.1:1") != find_port(&s, "11.0.0.2:1"),
-	    "a prefix has one port, and else each host one");
+	    "a prefix has one port, and other hosts have one each");
 	ok(find_port(&s, "10.1.9.9:1")->cf.queue == PORT_OLAF &&
 	    find_port(&s, "10.1.9.9:1")->cf.slots == 3 &&
 	    find_port(&s, "10.2.0.1:1")->cf.slots == 7 &&
 	    find_port(&s, "10.2.0.1:1")->link.rate_bps == 1,
-	    "what a rule does not say is as everywhere");
+	    "a rule without a setting uses the default of the switch");
 	ports_free(&s);
 }
 
@@ -180,10 +184,10 @@ test_many_hosts(void)
 			p[k * 7 % 500] = ports_find_port(&s, &a);
 		good = good && q == p[k * 7 % 500];
 	}
-	ok(good && s.n == 500 && s.places == 500, "500 hosts, 500 ports");
+	ok(good && s.n == 500 && s.places == 500, "500 hosts have 500 ports");
 	for (uint32_t k = 0; k < s.n; k++)
 		good = good && s.port[k]->index == k;
-	ok(good, "each knows its number");
+	ok(good, "each port knows its number");
 	ports_free(&s);
 }
 
@@ -263,9 +267,10 @@ test_hosts_at_once(void)
 	}
 	ok(n == ROOM && ports_memory_is_low(&s) &&
 		find_port(&s, "12.0.0.1:1") == NULL,
-	    "where something waits for each, one more is refused");
+	    "if a frame waits for each host, another host is refused");
 	queue_frame(p[7], false);
-	ok(find_port(&s, "12.0.0.1:1") == p[7], "until it has left");
+	ok(find_port(&s, "12.0.0.1:1") == p[7], "another host is accepted when "
+	    "a frame has left");
 	ports_free(&s);
 }
 
@@ -283,17 +288,17 @@ test_idle_memory(void)
 	while (queue_frame(one, true))
 		n++;
 	ok(n > 300 && s.budget.used_bytes <= cf.memory_bytes &&
-	    one->n[PORT_REGULAR].dropped == 1, "%u wait for a host", n);
+	    one->n[PORT_REGULAR].dropped == 1, "%u frames wait for a host", n);
 	for (uint32_t i = 0; i < n; i++)
 		queue_frame(one, false);
 	ok(!queue_frame(two, true) && ports_memory_is_low(&s),
-	    "they leave, and their memory is kept");
+	    "the frames leave, and their memory is kept");
 	ports_trim_idle(&s);
 	while (queue_frame(two, true))
 		m++;
 	ok(n == m && one->n[PORT_REGULAR].sent == n &&
 	    one->n[PORT_REGULAR].dropped == 1,
-	    "it goes to another host, but what was counted stays");
+	    "the memory goes to another host, and the counters stay");
 	ports_free(&s);
 }
 
@@ -302,14 +307,15 @@ test_shapes(void)
 {
 	struct ports_conf cf = { .all = { .threshold = NAN } };
 
-	ok(!ports_can_queue(&cf) && !ports_use_olaf(&cf), "nothing waits");
+	ok(!ports_can_queue(&cf) && !ports_use_olaf(&cf),
+	    "without rates nothing is queued");
 	add_rule(&cf, "10.0.0.1:queue=olaf");
 	ports_complete_rules(&cf);
 	ok(!ports_can_queue(&cf) && ports_use_olaf(&cf) &&
-	    cf.rule[0].conf.slots == 8, "an Olaf queue has slots");
+	    cf.rule[0].conf.slots == 8, "an Olaf queue needs slots");
 	add_rule(&cf, "10.0.0.2:rate=1");
 	ports_complete_rules(&cf);
-	ok(ports_can_queue(&cf), "one link is enough");
+	ok(ports_can_queue(&cf), "one link is enough to queue");
 }
 
 int
@@ -320,9 +326,11 @@ main(void)
 	test_rules();
 	test_many_hosts();
 	test_hosts_in_turn(
-	    NULL, "strangers get the ports of those who wait no more");
+	    NULL, "unknown hosts get the ports of hosts for which no frame "
+	    "waits");
 	test_hosts_in_turn(
-	    "10.0.0.0/8:rate=8", "and places where they share a port");
+	    "10.0.0.0/8:rate=8", "unknown hosts get places if they share a "
+	    "port");
 	test_hosts_at_once();
 	test_idle_memory();
 	test_shapes();

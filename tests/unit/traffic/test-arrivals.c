@@ -47,7 +47,7 @@ test_means(void)
 			note("%g ns", is);
 	}
 	ok(fabs(mean_gap(ARRIVALS_PERIODIC, 3 * MS, 100000) / MS - 1) < 1e-4,
-	    "jitter beyond the step: never backwards, and no drift");
+	    "jitter above the step never goes back in time and does not drift");
 }
 
 static void
@@ -58,7 +58,7 @@ test_firsts(void)
 	struct rng r = rng_seed(1);
 	uint64_t most = 0, t;
 
-	ok(arrivals_first(&cf, &a, &r) == 0, "aligned ones begin at 0");
+	ok(arrivals_first(&cf, &a, &r) == 0, "aligned workers begin at 0");
 	cf = (struct arrivals_conf){ .kind = ARRIVALS_BURSTS, .burst = 1 };
 	for (int i = 0; i < 10000; i++) {
 		t = arrivals_first(&cf, &a, &r);
@@ -67,7 +67,8 @@ test_firsts(void)
 	ok(most < 0.82 * MS && most > 0.81 * MS,
 	    "bursts begin in the first 82 %% of their cycle");
 	ok(arrivals_whole_ns(1e300) == 9000000000000000000 &&
-	    arrivals_whole_ns(0.5) == 1, "to the nearest ns, and no overflow");
+	    arrivals_whole_ns(0.5) == 1, "times are rounded to the nearest ns "
+	    "and do not overflow");
 }
 
 struct seen { uint32_t n, per[4], last[4]; bool rising; uint32_t stop; };
@@ -96,10 +97,10 @@ test_bursts(void)
 			whole && s.n == 20 && s.rising && s.per[0] == 5 &&
 			s.per[3] == 5;
 	}
-	ok(whole, "a burst has every worker's updates once, in their order");
+	ok(whole, "a burst has each update of every worker once and in order");
 	ok(!arrivals_put_burst(
 	       &r, 4, 1, 5, record_update, &(struct seen){.stop = 3}),
-	    "who takes them may stop it");
+	    "the receiver of a burst can stop it");
 }
 
 static void
@@ -115,7 +116,7 @@ test_speeds(void)
 		most = v[i] > most ? v[i] : most;
 	}
 	ok(fabs(sum - 100) < 1e-9 && least < 0.7 && most > 1.3,
-	    "speeds spread, and add up");
+	    "the speeds vary, and their sum is right");
 }
 
 int

@@ -26,19 +26,19 @@ test_reads(void)
 	struct impair im = { 0 };
 
 	ok(impair_parse("", &im) == NULL && !impair_any(&im),
-	    "nothing asked is nothing done");
+	    "without an option the network is good");
 	ok(impair_parse("loss=1%,dup=0.1%,reorder=0.5,delay=2ms", &im) ==
 	    NULL && im.loss == 0.01 && im.dup == 0.001 && im.reorder == 0.5 &&
-	    im.delay_ns == 2000000, "all four, each in its unit");
+	    im.delay_ns == 2000000, "each of the four options has its unit");
 	im = (struct impair){ 0 };
 	ok(impair_parse("loss=0,dup=0%,reorder=0,delay=0", &im) == NULL &&
-	    !impair_any(&im), "zeros do nothing");
+	    !impair_any(&im), "options of 0 change nothing");
 	ok(impair_parse("loss=100%", &im) == NULL && im.loss == 1 &&
-	    impair_any(&im), "all of it can be lost");
+	    impair_any(&im), "all packets can be lost");
 	im.loss = 0;
 	ok(impair_parse("delay=60s", &im) == NULL &&
 	    im.delay_ns == 60000000000 && impair_any(&im),
-	    "a minute is the longest delay");
+	    "the longest delay is a minute");
 	check_error("delay=60001ms", "too large");
 	check_error("loss=101%", "too large");
 	check_error("loss=-1", "too small");
@@ -80,11 +80,13 @@ check_shares(double loss, double dup, double reorder)
 	}
 	ok(is_near(copies[0], loss) && is_near(copies[2], (1 - loss) * dup) &&
 	    is_near(held, (1 - loss) * reorder),
-	    "loss %g, dup %g, reorder %g: as often as asked", loss, dup,
+	    "loss %g, dup %g, reorder %g: packets are affected as often as "
+	    "requested", loss, dup,
 	    reorder);
-	ok(times, "each copy is late by the delay, a reordered one by more");
+	ok(times, "each copy is late by the delay, and a reordered one by "
+	    "more");
 	ok(im.lost == copies[0] && im.duplicated == copies[2] &&
-	    im.reordered == held, "the counters say what happened");
+	    im.reordered == held, "the counters agree with the packets");
 }
 
 int
@@ -105,9 +107,9 @@ main(void)
 	for (uint64_t t = 0; t < 1000; t++)
 		same = same && impair_plan(&a, t, x) == impair_plan(&b, t, y) &&
 		    x[0] == y[0] && x[1] == y[1];
-	ok(same, "one seed, one fate");
+	ok(same, "the same seed gives the same result");
 	ok(impair_plan(&idle, 5, x) == 1 && x[0] == 5 &&
 	    idle.rng.state == before.state,
-	    "what does nothing draws no random number");
+	    "a good network draws no random number");
 	return tap_end();
 }

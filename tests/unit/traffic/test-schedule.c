@@ -57,17 +57,18 @@ main(void)
 	for (size_t i = 0; i < s.n && i < 5; i++)
 		same = same && s.row[i].cluster == cluster[i] &&
 		    s.row[i].worker == worker[i] && s.row[i].line == line[i];
-	ok(s.n == 5 && same, "by time, then cluster, worker and line");
+	ok(s.n == 5 && same, "rows are sorted by time, then cluster, worker "
+	    "and line");
 	ok(s.row[0].at_ns == 7 && s.row[4].at_ns == 1000000 &&
-	    s.row[2].reward == -2, "times have units, rewards signs");
+	    s.row[2].reward == -2, "times have units, and rewards have signs");
 	schedule_free(&s);
-	ok(s.n == 0 && s.row == NULL, "and it is gone");
+	ok(s.n == 0 && s.row == NULL, "a freed schedule is empty");
 	ok(is_refused("10,0,1,1\n") && is_refused("1,5,1,1\n"),
-	    "ids past the last are refused");
+	    "ids above the limit are refused");
 	ok(is_refused("1,1,1\n") && is_refused("1,1,1,1,1\n") &&
 		is_refused("1,1,x,1\n") && is_refused("1,1,1,nan\n") &&
 		is_refused(""),
-	    "so is what is no row, and no row at all");
+	    "an invalid row and an empty file are refused");
 	unlink(path);
 	return tap_end();
 }

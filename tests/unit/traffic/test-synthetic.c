@@ -18,11 +18,15 @@ main(void)
 			sum[i] += v[i];
 		}
 	}
-	ok(whole, "whole numbers from -512 to 511");
-	ok(synthetic_wrong(sum, N, 12, 5) == N, "a sum of twelve is right");
-	ok(synthetic_wrong(sum, N, 12, 6) < N, "in its iteration alone");
-	ok(synthetic_wrong(sum, N, 11, 5) < N, "and of all of them alone");
+	ok(whole, "elements are whole numbers from -512 to 511");
+	ok(synthetic_wrong(sum, N, 12, 5) == N, "the sum of twelve gradients "
+	    "is right");
+	ok(synthetic_wrong(sum, N, 12, 6) < N, "the sum is wrong in another "
+	    "iteration");
+	ok(synthetic_wrong(sum, N, 11, 5) < N, "the sum is wrong for another "
+	    "number of workers");
 	sum[N - 1]++;
-	ok(synthetic_wrong(sum, N, 12, 5) == N - 1, "the wrong place is named");
+	ok(synthetic_wrong(sum, N, 12, 5) == N - 1,
+	    "the function returns the place of a wrong element");
 	return tap_end();
 }

@@ -59,25 +59,27 @@ check_networks(void)
 	union addr a;
 
 	ok(addr_parse("192.0.2.7", "1", &a) == NULL && networks_allow(&none,
-	    &a), "without networks everyone is allowed");
+	    &a), "without networks every address is allowed");
 	ok(list_allows("192.0.2.0/24", "192.0.2.255") &&
 		!list_allows("192.0.2.0/24", "192.0.3.0"),
-	    "a network ends where its prefix does");
+	    "a network ends where its prefix ends");
 	ok(list_allows("192.0.2.128/25", "192.0.2.128") &&
 		!list_allows("192.0.2.128/25", "192.0.2.127"),
-	    "within a byte, too");
+	    "a network can end within a byte");
 	ok(list_allows("192.0.2.7", "192.0.2.7:9") && !list_allows("192.0.2.7",
-	    "192.0.2.6"), "an address is a network of one, whatever the port");
+	    "192.0.2.6"), "an address is a network of one host, whatever the "
+	    "port");
 	ok(list_allows("0.0.0.0/0", "203.0.113.1") && !list_allows("0.0.0.0/0",
-	    "[::1]"), "all of IPv4 is nothing of IPv6");
+	    "[::1]"), "a network of IPv4 has no address of IPv6");
 	ok(list_allows("::/0", "[2001:db8::1]") && list_allows("2001:db8::/33",
 	    "[2001:db8:7fff::]") && !list_allows("2001:db8::/33",
-	    "[2001:db8:8000::]"), "IPv6 has its own prefixes");
-	ok(list_allows("10.0.0.0/8,::1", "[::1]"), "one of several is enough");
+	    "[2001:db8:8000::]"), "IPv6 networks have their own prefixes");
+	ok(list_allows("10.0.0.0/8,::1", "[::1]"),
+	    "an address is allowed if one of several networks has it");
 	ok(networks_parse(&none, "10.0.0.0/8/8") != NULL &&
 	    networks_parse(&none, "10.0.0.0/08x") != NULL &&
 	    networks_parse(&none, "10.0.0/8") != NULL && none.n == 0,
-	    "what is no network is refused");
+	    "an invalid network is refused");
 }
 
 int
@@ -107,31 +109,34 @@ main(void)
 	longest[256] = '\0';
 	check_error(longest, "host name too long");
 	ok(addr_parse("127.0.0.1:80x", "1", &a) != NULL,
-	    "a port with a letter behind it is refused");
+	    "a port with a letter after it is refused");
 
 	ok(same_address("127.0.0.1:5", ":5"),
-	    "two readings of one are the same");
+	    "two spellings of an address are equal");
 	ok(!same_address("127.0.0.1:5", "127.0.0.1:6"),
-	    "another port is another");
+	    "addresses with different ports differ");
 	ok(!same_address("127.0.0.1:5", "127.0.0.2:5"),
-	    "another host is another");
+	    "addresses with different hosts differ");
 	ok(same_address("[::1]:5", "[0:0::1]:5"),
-	    "IPv6 too, however it is written");
-	ok(!same_address("[::1]:5", "[::2]:5"), "and differs in its last byte");
-	ok(!same_address("[::]:5", "0.0.0.0:5"), "families are never the same");
+	    "two spellings of an IPv6 address are equal");
+	ok(!same_address("[::1]:5", "[::2]:5"), "IPv6 addresses can differ in "
+	    "their last byte");
+	ok(!same_address("[::]:5", "0.0.0.0:5"),
+	    "addresses of different families differ");
 
 	a.in6 = (struct sockaddr_in6){ .sin6_family = AF_INET6,
 	    .sin6_port = htons(65535) };
 	memset(&a.in6.sin6_addr, 0xff, 16);
 	ok(strcmp(addr_print(&a, name),
 	    "[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]:65535") == 0,
-	    "the longest address has room in a name");
+	    "a name has room for the longest address");
 	ok(addr_len(&a) == sizeof(a.in6) && addr_port(&a) == 65535,
-	    "IPv6 has its own length, and its port is in host order");
+	    "an IPv6 address has its own length, and its port is in host byte "
+	    "order");
 	a.in = (struct sockaddr_in){ .sin_family = AF_INET,
 	    .sin_port = htons(1) };
 	ok(addr_len(&a) == sizeof(a.in) && addr_port(&a) == 1,
-	    "so has IPv4");
+	    "an IPv4 address has its own length");
 	check_networks();
 	return tap_end();
 }

@@ -39,7 +39,7 @@ check_trailer(uint8_t flags, size_t tail, bool has_cookie, bool has_mac)
 	ok(good && parse_copy(p, 8 + 5 + tail, &c) && c.body_bytes == 5 &&
 	    c.cookie == (has_cookie ? copy + 8 + 5 : NULL) &&
 	    c.has_mac == has_mac && c.counter == (has_mac ? 9 : 0) &&
-	    !c.commands, "flags %u: %zu bytes behind the body", flags, tail);
+	    !c.commands, "flags %u: %zu bytes follow the body", flags, tail);
 }
 
 static void
@@ -54,18 +54,19 @@ test_headers(void)
 	ok(written_bytes_are(
 	       control_put(buf, CONTROL_LEAVE, 0x1234, 0x56789abc), want,
 	       sizeof(want)),
-	    "a header's bytes");
+	    "the bytes of a header are right");
 	ok(parse_copy(want, 8, &c) && c.action == CONTROL_LEAVE &&
 		c.job == 0x1234 && c.xid == 0x56789abc && c.body_bytes == 0 &&
 		c.body == copy + 8,
-	    "read back");
+	    "the header is read as it was written");
 	for (size_t n = 0; n < 8; n++)
 		good = good && !parse_copy(p, n, &c);
-	ok(good, "0 to 7 bytes are no message");
-	ok(parse_copy(p, 40, &c) && c.body_bytes == 32, "any body is taken");
+	ok(good, "0 to 7 bytes are not a message");
+	ok(parse_copy(p, 40, &c) && c.body_bytes == 32,
+	    "a body of any length is accepted");
 	p[1] = 0xf1;
 	ok(parse_copy(p, 40, &c) && c.body_bytes == 32,
-	    "flags that nobody has defined mean nothing");
+	    "undefined flags are ignored");
 	check_trailer(2, 24, true, false);
 	check_trailer(4, 24, false, true);
 	check_trailer(6, 48, true, true);
@@ -91,23 +92,25 @@ test_actions(void)
 		    (want == NULL ? got == NULL :
 		    got != NULL && strcmp(got, want) == 0);
 	}
-	ok(good, "of 256 actions 16 have a name, and they alone are taken");
+	ok(good, "16 of 256 actions have a name, and only these are accepted");
 	for (unsigned i = 0; i < 256; i++)
 		for (unsigned j = 0; j < i && j < CONTROL_STATUSES; j++)
 			good = good && strcmp(control_status_text(i),
 			    control_status_text(j)) != 0;
 	ok(good && strcmp(control_status_text(CONTROL_DONE), "done") == 0 &&
 	    strcmp(control_status_text(CONTROL_STATUSES),
-	    control_status_text(255)) == 0, "every status says what it is");
+	    control_status_text(255)) == 0, "every status has a text");
 	ok(control_newer(1, 0) && !control_newer(0, 1) && !control_newer(5, 5),
 	    "of two xids one is newer");
 	ok(control_newer(0, UINT32_MAX) && !control_newer(UINT32_MAX, 0) &&
 	    control_newer(0x7fffffff, 0) && control_newer(0x80000001, 2) &&
 	    !control_newer(0x80000001, 1) && !control_newer(1, 0x80000001),
-	    "also across the wrap; neither, half way round");
+	    "an xid can be newer across the wrap, and neither is newer at half "
+	    "of the range");
 	ok(control_newer(control_first_xid(4294967296001000000),
 	    control_first_xid(4294967295999000000)),
-	    "who begins 2 ms later is newer, across the wrap too");
+	    "a process that starts 2 ms later has a newer xid, also across the "
+	    "wrap");
 }
 
 static void
@@ -128,30 +131,30 @@ test_joins(void)
 	       control_put_join(control_put(buf, CONTROL_JOIN, 9, 3), &j), want,
 	       sizeof(want)) &&
 		sizeof(want) == 8 + CONTROL_JOIN_BYTES,
-	    "a Join's bytes");
+	    "the bytes of a Join are right");
 	memcpy(p, want, sizeof(want));
 	ok(parse_copy(want, sizeof(want), &c) && control_get_join(&c, &b) &&
 	    b.type == 2 && b.async && b.cluster == 0x0102 &&
 	    b.worker == 0x03040506 && b.elements == 0x0708090a &&
 	    b.floats == 0x0b0c && b.next == 0x000e0f10 &&
-	    b.crc == 0xdeadbeef, "read back");
+	    b.crc == 0xdeadbeef, "the Join is read as it was written");
 	for (size_t n = 8; n < sizeof(p); n++)
 		good = good && parse_copy(p, n, &c) &&
 		       control_get_join(&c, &b) == (n >= sizeof(want));
-	ok(good, "one that is cut off is refused, a longer one is not");
+	ok(good, "a truncated Join is refused, and a longer one is accepted");
 	p[1] = CONTROL_HAS_MAC;
 	for (size_t n = 32; n < sizeof(p); n++)
 		good = good && parse_copy(p, n, &c) &&
 		       control_get_join(&c, &b) ==
 			   (n >= sizeof(want) + CONTROL_MAC_BYTES);
-	ok(good, "a seal does not stand in for what is missing");
+	ok(good, "a tag does not count as missing bytes");
 	p[1] = 0;
 	for (int v = 0; v < 256; v++) {
 		p[8] = (uint8_t)v;
 		good = good && parse_copy(p, 30, &c) &&
 		       control_get_join(&c, &b) == (v >= 1 && v <= 3);
 	}
-	ok(good, "types other than 1, 2, 3 are refused");
+	ok(good, "types other than 1, 2 and 3 are refused");
 	p[8] = 1;
 	for (int v = 0; v < 256; v++) {
 		p[9] = (uint8_t)v;
@@ -181,7 +184,7 @@ test_joins(void)
 		       b.in_multicast_group == flags.in_multicast_group &&
 		       b.can_multicast == flags.can_multicast;
 	}
-	ok(good, "each flag is its own bit, and none needs no byte");
+	ok(good, "each flag is its own bit, and no flag needs no byte");
 }
 
 /* The fields behind the bits of a Join's Ack, alone and together. */
@@ -210,7 +213,7 @@ test_joined(void)
 		    (b.group_port == 0x0102 &&
 		    memcmp(b.group, a.group, 16) == 0));
 	}
-	ok(good, "slots, salt and group: in this order, where they are");
+	ok(good, "slots, salt and group come in this order");
 }
 
 static void
@@ -229,7 +232,7 @@ test_numbers(void)
 		    control_get_number(&c, 8, &v) == (n >= 8) &&
 		    v == (n >= 8 ? 0x0102030405060708 : 0);
 	}
-	ok(good, "an H, a page, a Seg: whole or refused");
+	ok(good, "an H, a page and a Seg are complete or refused");
 }
 
 /* An Ack's bytes from its struct, and that none of its beginnings is read. */
@@ -243,11 +246,12 @@ check_ack(const struct control_ack *a, const void *want, size_t len,
 	bool good = true;
 
 	ok((size_t)(end - buf) == 8 + len && buf[0] == 8 &&
-	    memcmp(buf + 8, want, len) == 0, "Ack(%s): its bytes", what);
+	    memcmp(buf + 8, want, len) == 0, "Ack(%s): the bytes are "
+	    "right", what);
 	for (size_t n = 0; n < least; n++)
 		good = good && parse_copy(buf, 8 + n, &c) &&
 		    !control_get_ack(&c, &b);
-	ok(good, "Ack(%s): none of less than %zu", what, least);
+	ok(good, "Ack(%s): less than %zu bytes are refused", what, least);
 	ok(parse_copy(buf, 8 + len, &c) && control_get_ack(&c, &b) &&
 	    b.action == a->action && b.status == a->status &&
 	    b.whole == a->whole && b.closed == a->closed &&
@@ -259,7 +263,7 @@ check_ack(const struct control_ack *a, const void *want, size_t len,
 	    b.page == a->page && b.pages == a->pages &&
 	    b.text_bytes == a->text_bytes && (b.text_bytes == 0 ||
 	    memcmp(b.text, a->text, b.text_bytes) == 0),
-	    "Ack(%s): read back", what);
+	    "Ack(%s): the fields are read again", what);
 }
 
 static void
@@ -309,7 +313,7 @@ test_acks(void)
 	    .pages = 3, .text = text, .text_bytes = sizeof(text) }, page,
 	    sizeof(page), 6, "Stats, a full page");
 	ok(8 + sizeof(page) + CONTROL_MAC_BYTES <= CONTROL_MAX_BYTES,
-	    "the largest Ack, with a MAC, fits");
+	    "the largest Ack fits with its MAC");
 	check_ack(&(struct control_ack){ .action = CONTROL_JOIN,
 	    .status = CONTROL_CHALLENGE }, "\1\11", 2, 2, "prove yourself");
 	check_ack(&(struct control_ack){ .action = CONTROL_HELP,

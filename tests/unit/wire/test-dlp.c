@@ -15,18 +15,22 @@ test_bytes(void)
 	uint8_t got[DLP_BYTES + 1] = { 0 };
 	struct dlp d;
 
-	ok(dlp_parse(want, DLP_BYTES, &d) == DLP_OK, "30 bytes are a packet");
+	ok(dlp_parse(want, DLP_BYTES, &d) == DLP_OK, "a packet has 30 bytes");
 	ok(d.state == DLP_LEARNING && d.node_count == 5 && d.step == 99,
-	    "state, node count, step");
+	    "state, node count and step are read");
 	ok(d.param[0] == 0x4f72 && d.param[1] == -485 &&
 	    d.param[2] == INT32_MIN && d.param[3] == INT32_MAX &&
 	    d.param[4] == 0 && d.param[5] == 1, "parameters are signed");
 	dlp_put(got, &d);
-	ok(memcmp(got, want, DLP_BYTES) == 0, "put is what was parsed");
-	ok(got[DLP_BYTES] == 0, "and 30 bytes long");
-	ok(dlp_parse(want, 29, &d) == DLP_SHORT, "29 are short");
-	ok(dlp_parse(want, 0, &d) == DLP_SHORT, "none are short");
-	ok(dlp_parse(got, 31, &d) == DLP_LONG, "31 are long");
+	ok(memcmp(got, want, DLP_BYTES) == 0, "a written packet equals the one "
+	    "that was read");
+	ok(got[DLP_BYTES] == 0, "a written packet has 30 bytes");
+	ok(dlp_parse(want, 29, &d) == DLP_SHORT,
+	    "a packet of 29 bytes is too short");
+	ok(dlp_parse(want, 0, &d) == DLP_SHORT, "a packet of 0 bytes is too "
+	    "short");
+	ok(dlp_parse(got, 31, &d) == DLP_LONG, "a packet of 31 bytes is too "
+	    "long");
 	for (unsigned i = 0; i < 256; i++)
 		if (dlp_state_name((uint8_t)i) == NULL)
 			ok(false, "state %u has a name", i);
@@ -48,18 +52,21 @@ test_vector(void)
 	    .more = 1, .param = { -2, [6] = 77 } }, got;
 
 	ok(dlp_put(p, &d) == 36 && memcmp(p, head, sizeof(head)) == 0 &&
-	    p[35] == 77, "a vector's head has its length");
+	    p[35] == 77, "the header of a vector has its length");
 	ok(dlp_parse(p, 36, &got) == DLP_OK && got.state == DLP_LEARNING &&
 	    got.node_count == 3 && got.step == 256 && got.more == 1 &&
-	    got.param[0] == -2 && got.param[6] == 77, "it is LEARNING");
+	    got.param[0] == -2 && got.param[6] == 77,
+	    "a vector has state LEARNING");
 	ok(dlp_parse(p, 35, &got) == DLP_SHORT &&
-	    dlp_parse(p, 40, &got) == DLP_LONG, "of that length");
+	    dlp_parse(p, 40, &got) == DLP_LONG, "a vector must have exactly "
+	    "its length");
 	got.param[6] = 5;
 	ok(dlp_parse_cut(p, 33, 36, &got) == DLP_OK && got.param[0] == -2 &&
 	    got.param[6] == 0 && dlp_parse_cut(p, 29, 36, &got) == DLP_SHORT,
-	    "what a capture has cut off reads 0, but for the head");
+	    "elements that were not captured read as 0, but the header must be "
+	    "there");
 	ok(dlp_parse(p, DLP_BYTES, &got) == DLP_OK && got.more == 0 &&
-	    got.state == DLP_VECTOR, "in 30 bytes that state is a poll's");
+	    got.state == DLP_VECTOR, "that state in 30 bytes is a poll");
 	d.more = DLP_ELEMENTS_MAX - DLP_PARAMS;
 	d.param[DLP_ELEMENTS_MAX - 1] = INT32_MIN;
 	ok(dlp_put(p, &d) == DLP_BYTES_MAX && DLP_BYTES_MAX == 1472 &&
@@ -68,10 +75,11 @@ test_vector(void)
 	    "366 elements fill a packet");
 	p[6] = 1;
 	p[7] = 0x6f;		/* 367 */
-	ok(dlp_parse(p, sizeof(p), &got) == DLP_LONG, "more do not fit");
+	ok(dlp_parse(p, sizeof(p), &got) == DLP_LONG,
+	    "367 elements do not fit");
 	p[6] = 0;
 	p[7] = 6;
-	ok(dlp_parse(p, 32, &got) == DLP_LONG, "six are not a vector");
+	ok(dlp_parse(p, 32, &got) == DLP_LONG, "six elements are not a vector");
 }
 
 static void
@@ -105,16 +113,17 @@ test_quantise(void)
 	ok(dlp_quantise(1.5f, 1000, 1500, &cut) == 1500 && cut == 0 &&
 	    dlp_quantise(1.501f, 1000, 1500, &cut) == 1500 && cut == 1 &&
 	    dlp_quantise(-2, 1000, 1500, &cut) == -1500 && cut == 2,
-	    "a limit of one's own");
+	    "the caller can choose another limit");
 	ok(dlp_fits(DLP_VALUE_MAX) && !dlp_fits(INT32_MAX) &&
 	    dlp_fits(-DLP_VALUE_MAX) && !dlp_fits(INT32_MIN),
-	    "at the limits of 32 bits an aggregate did not fit");
+	    "a value at the limits of 32 bits shows that an aggregate did not "
+	    "fit");
 	ok(dlp_saturate(INT32_MAX, &all) == INT32_MAX &&
 	    dlp_saturate(INT32_MIN, &all) == INT32_MIN && all == 0,
-	    "the limits are not past them");
+	    "the limits of 32 bits are valid");
 	ok(dlp_saturate(INT32_MAX + INT64_C(1), &all) == INT32_MAX &&
 	    dlp_saturate(INT32_MIN - INT64_C(1), &all) == INT32_MIN &&
-	    all == 2, "one past them is, and is counted");
+	    all == 2, "a value beyond the limits is clamped and counted");
 }
 
 static void
@@ -131,11 +140,11 @@ test_session(void)
 	    s.nodes == 32 && s.param[DLP_ITERATIONS] == 200 &&
 	    s.param[DLP_ETA_SCALE] == 5000 && s.param[DLP_INPUTS] == 150 &&
 	    s.param[DLP_FEATURES] == 4 && s.param[DLP_CLASSES] == 2 &&
-	    s.param[DLP_SCALE] == 10000, "all settings");
+	    s.param[DLP_SCALE] == 10000, "all settings can change");
 	ok(dlp_session_parse("scale=1k", &s) == NULL &&
 	    s.param[DLP_SCALE] == 1000 && s.nodes == 32,
-	    "one of them, the others stay");
-	ok(dlp_session_parse("", &s) == NULL, "none of them");
+	    "one setting can change while the others stay");
+	ok(dlp_session_parse("", &s) == NULL, "no setting needs to change");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		ok(dlp_session_parse(bad[i], &s) != NULL, "not '%s'", bad[i]);
 }

@@ -70,8 +70,9 @@ round_trip(uint8_t *p, const struct frame_flow *flow, const char *name)
 		    f.payload_at == head && f.payload_bytes == sizes[i];
 		sums = sums && frame_checksums_ok(p, &f);
 	}
-	ok(good, "%s: what was put is found, 0 to 65,507 bytes", name);
-	ok(frame_dscp_tos(&f) == 0x2c, "%s: the ECN bits do not count", name);
+	ok(good, "%s: the payload that was written is found, 0 to 65,507 "
+	    "bytes", name);
+	ok(frame_dscp_tos(&f) == 0x2c, "%s: the ECN bits are ignored", name);
 	ok(sums, "%s: checksums are right", name);
 
 	make_frame(p, flow, 20);
@@ -83,7 +84,8 @@ round_trip(uint8_t *p, const struct frame_flow *flow, const char *name)
 		is = parse_copy(FRAME_ETHERNET, p, n, n, &f);
 		cut = cut && is == (n < head - 8 ? FRAME_OTHER : FRAME_LENGTH);
 	}
-	ok(cut, "%s: cut at every byte, by the snapshot length or for good",
+	ok(cut, "%s: a frame that was cut at any byte is recognised, by "
+	    "snapshot length or on the wire",
 	    name);
 }
 
@@ -134,10 +136,11 @@ test_ppp(void)
 	    parses_under(FRAME_PPP_HDLC, "\xff\3\x21", 3, &v4) &&
 	    parses_under(FRAME_PPP_HDLC, "\x0f\0\x08\0", 4, &v4) &&
 	    parses_under(FRAME_PPP_HDLC, "\x8f\0\x86\xdd", 4, &v6),
-	    "PPP, framed or not, its protocol in one byte or two; Cisco's");
+	    "PPP is read, framed or not, with a protocol of one or two bytes, "
+	    "and with Cisco's header");
 	ok(parses_under(FRAME_PPP_ETHER, "\x11\0\0\7\0\0\0\x21", 8, &v4) &&
 	    parses_under(FRAME_PPP_ETHER, "\x11\0\0\7\0\0\x57", 7, &v6),
-	    "PPP over Ethernet");
+	    "PPP over Ethernet is read");
 	ok(is_other(FRAME_PPP, "\xc0\x21", 2) &&
 		is_other(FRAME_PPP, "\x80\x21", 2) &&
 		is_other(FRAME_PPP, "\x0f\0\x08\0", 4) &&
@@ -170,7 +173,7 @@ test_wifi(void)
 		    "\xaa\xaa\3\0\0"
 		    "\xf8\x86\xdd",
 		    32, &v6),
-	    "802.11: plain, QoS, four addresses, all of them with HTC");
+	    "802.11 is read: plain, QoS, four addresses, all with HTC");
 	ok(is_other(FRAME_WIFI, "\x08\x41" ADDRESSES "\0\0" SNAP, 32) &&
 	    is_other(FRAME_WIFI, "\x08\5" ADDRESSES "\0\0" SNAP, 32) &&
 	    is_other(FRAME_WIFI, "\x08\1" ADDRESSES "\1\0" SNAP, 32) &&
@@ -179,8 +182,8 @@ test_wifi(void)
 	    is_other(FRAME_WIFI, "\x09\1" ADDRESSES "\0\0" SNAP, 32) &&
 	    is_other(FRAME_WIFI, "\x88\1" ADDRESSES "\0\0" "\x80\0" SNAP, 34) &&
 	    is_other(FRAME_WIFI, "\x08\1" ADDRESSES "\0\0" "\x42\x42\3\0\0\0"
-	    "\x08\0", 32), "encrypted, fragments, null, beacons, other "
-	    "versions, A-MSDU and no SNAP: none");
+	    "\x08\0", 32), "encrypted, fragmented, null, beacon, other "
+	    "versions, A-MSDU and no SNAP are other traffic");
 	ok(parses_under(FRAME_RADIOTAP, "\0\0\x08\0\0\0\0\0" "\x08\1" ADDRESSES
 	    "\0\0" SNAP, 40, &v4) &&
 	    parses_under(FRAME_RADIOTAP, "\0\0\x09\0\2\0\0\0" "\x10" "\x88\1"
@@ -188,10 +191,10 @@ test_wifi(void)
 	    parses_under(FRAME_RADIOTAP, "\0\0\x19\0\3\0\0\x80\0\0\0\0\0\0\0\0"
 	    "\1\2\3\4\5\6\7\x08" "\x20" "\x88\1" ADDRESSES "\0\0" "\0\0"
 	    "\0\0" SNAP, 61, &v4),
-	    "radiotap: bare, with FCS, with words, time and padding");
+	    "radiotap is read: bare, with FCS, with words, time and padding");
 	ok(parse_copy(FRAME_RADIOTAP, (const uint8_t *)"\1\0\x08\0\0\0\0\0", 8,
 	       8, &(struct frame){0}) == FRAME_OTHER,
-	    "another version: none");
+	    "another version of radiotap is other traffic");
 }
 
 static void
@@ -216,38 +219,39 @@ test_links(void)
 	ok(parses_under(FRAME_ETHERNET, MACS "\x81\0\0\7\x08\0", 18, &v4) &&
 		parses_under(
 		    FRAME_ETHERNET, MACS "\x81\0\0\7\x86\xdd", 18, &v6),
-	    "VLAN");
+	    "frames with a VLAN tag are read");
 	ok(parses_under(
 	       FRAME_ETHERNET, MACS "\x88\xa8\0\7\x81\0\0\7\x08\0", 22, &v4) &&
 		parses_under(FRAME_ETHERNET,
 		    MACS "\x91\0\0\7\x81\0\0\7\x86\xdd", 22, &v6),
-	    "QinQ");
+	    "frames with two VLAN tags are read");
 	ok(parses_under(
 	       FRAME_SLL, "\0\0\0\1\0\6\2\0\0\0\0\1\0\0\x08\0", 16, &v4) &&
 		parses_under(
 		    FRAME_SLL, "\0\0\0\1\0\6\2\0\0\0\0\1\0\0\x86\xdd", 16, &v6),
-	    "SLL");
+	    "SLL frames are read");
 	ok(parses_under(FRAME_SLL2,
 	       "\x08\0\0\0\0\0\0\1\0\1\0\6\2\0\0\0\0\1\0\0", 20, &v4) &&
 		parses_under(FRAME_SLL2,
 		    "\x86\xdd\0\0\0\0\0\1\0\1\0\6\2\0\0\0\0"
 		    "\1\0\0",
 		    20, &v6),
-	    "SLL2");
+	    "SLL2 frames are read");
 	ok(parses_under(FRAME_NULL, "\2\0\0\0", 4, &v4) &&
 	    parses_under(FRAME_NULL, "\36\0\0\0", 4, &v6) &&
-	    parses_under(FRAME_LOOP, "\0\0\0\2", 4, &v4), "null and loop");
+	    parses_under(FRAME_LOOP, "\0\0\0\2", 4, &v4),
+	    "null and loop headers are read");
 	for (size_t i = 0; i < sizeof(raw) / sizeof(*raw); i++)
 		good = good && parses_under(raw[i], "", 0, i == 4 ? &v6 : &v4);
-	ok(good, "raw IP");
+	ok(good, "raw IP is read");
 	rare_links();
 	for (size_t i = 0; i + 1 < sizeof(p); i += 2)
 		bytes_put(p + i, 0x8100, 2);
 	ok(parse_copy(FRAME_ETHERNET, p, sizeof(p), sizeof(p), &f) ==
 		FRAME_OTHER,
-	    "tags without end");
+	    "VLAN tags without end are other traffic");
 	ok(parse_copy(147, p, sizeof(p), sizeof(p), &f) == FRAME_OTHER,
-	    "a link type that is not known");
+	    "an unknown link type is other traffic");
 	bytes_put(p + 12, 0x0806, 2);
 	ok(parse_copy(FRAME_ETHERNET, p, 60, 60, &f) == FRAME_OTHER &&
 	    f.ethertype == 0x0806, "ARP is other traffic");
@@ -281,27 +285,27 @@ test_lies(void)
 	ok(parse_changed(&v4, IP + 6, 0x2000, 2) == FRAME_FRAGMENT &&
 	    parse_changed(&v4, IP + 6, 1, 2) == FRAME_FRAGMENT &&
 	    parse_changed(&v4, IP + 6, 0x1fff, 2) == FRAME_FRAGMENT,
-	    "more fragments, an offset: fragments");
+	    "a fragment flag or an offset makes a fragment");
 	ok(parse_changed(&v4, IP + 6, 0, 2) == FRAME_UDP &&
 	    parse_changed(&v4, IP + 6, 0x8000, 2) == FRAME_UDP,
-	    "neither: whole, whatever the other flags");
+	    "a frame without them is complete, whatever the other flags");
 	ok(parse_changed(&v4, UDP4 + 4, 7, 2) == FRAME_LENGTH &&
 	    parse_changed(&v4, UDP4 + 4, 0, 2) == FRAME_LENGTH &&
 	    parse_changed(&v4, UDP4 + 4, 49, 2) == FRAME_LENGTH &&
 	    parse_changed(&v4, UDP4 + 4, 0xffff, 2) == FRAME_LENGTH,
-	    "UDP lengths 0, 7, one too many, 65,535");
+	    "UDP lengths of 0, 7, one too many and 65,535 are wrong");
 	ok(parse_changed(&v4, UDP4 + 4, 8, 2) == FRAME_UDP &&
 	    parse_changed(&v4, UDP4 + 4, 47, 2) == FRAME_UDP,
-	    "UDP may be shorter than IP, down to 8");
+	    "the UDP length may be shorter than IP says, down to 8");
 	ok(parse_changed(&v4, IP + 2, 19, 2) == FRAME_LENGTH &&
 		parse_changed(&v4, IP + 2, 67, 2) == FRAME_LENGTH &&
 		parse_changed(&v4, IP + 2, 69, 2) == FRAME_LENGTH &&
 		parse_changed(&v4, IP + 2, 0, 2) == FRAME_LENGTH,
-	    "IPv4 lengths that lie");
+	    "wrong IPv4 lengths are detected");
 	ok(parse_changed(&v4, IP, 0x44, 1) == FRAME_OTHER &&
 		parse_changed(&v4, IP, 0x65, 1) == FRAME_OTHER &&
 		parse_changed(&v4, IP, 0x4f, 1) != FRAME_UDP,
-	    "IPv4 headers that lie");
+	    "wrong IPv4 headers are detected");
 	ok(parse_changed(&v4, IP + 9, 6, 1) == FRAME_OTHER,
 	    "TCP is other traffic");
 	ok(parse_changed(&v6, IP + 4, 47, 2) == FRAME_LENGTH &&
@@ -309,12 +313,12 @@ test_lies(void)
 		parse_changed(&v6, IP + 4, 0, 2) == FRAME_LENGTH &&
 		parse_changed(&v6, UDP6 + 4, 49, 2) == FRAME_LENGTH &&
 		parse_changed(&v6, UDP6 + 4, 48, 2) == FRAME_UDP,
-	    "IPv6 lengths that lie");
+	    "wrong IPv6 lengths are detected");
 	len = make_frame(p, &v4, 2);
 	memset(p + len, 0xee, 16);
 	ok(parse_copy(FRAME_ETHERNET, p, len + 16, len + 16, &f) == FRAME_UDP &&
 	    f.payload_bytes == 2 && frame_checksums_ok(p, &f),
-	    "padding behind a short frame is no payload");
+	    "padding after a short frame is not payload");
 }
 
 static void
@@ -333,7 +337,7 @@ test_cuts(void)
 		    f.flow.dport == (n < UDP4 + 4 ? 0 : v4.dport) &&
 		    f.payload_bytes == (n < UDP4 + 8 ? 0 : 40);
 	}
-	ok(good, "what has been cut off a frame is 0");
+	ok(good, "bytes that were not captured read as 0");
 }
 
 /* v6 with headers in front of UDP: next is the first one's number. */
@@ -366,14 +370,18 @@ test_extensions(void)
 
 	ok(parse_extended(0, two, sizeof(two), &f) == FRAME_UDP &&
 	    f.udp_at == FRAME_ETH_BYTES + 40 + 24 && f.payload_bytes == 40,
-	    "IPv6: hop-by-hop and routing headers are passed over");
+	    "IPv6: hop-by-hop and routing headers are skipped");
 	ok(parse_extended(44, lone, 8, &f) == FRAME_UDP,
-	    "a fragment that is whole");
+	    "IPv6: a fragment header of a complete datagram is skipped");
 	ok(parse_extended(44, more, 8, &f) == FRAME_FRAGMENT &&
-	    parse_extended(44, late, 8, &f) == FRAME_FRAGMENT, "fragments");
-	ok(parse_extended(60, liar, 8, &f) != FRAME_UDP, "a length that lies");
-	ok(parse_extended(60, none, 8, &f) == FRAME_OTHER, "nothing follows");
-	ok(parse_extended(51, none, 8, &f) == FRAME_OTHER, "what is not known");
+	    parse_extended(44, late, 8, &f) == FRAME_FRAGMENT,
+	    "IPv6 fragments are recognised");
+	ok(parse_extended(60, liar, 8, &f) != FRAME_UDP,
+	    "IPv6: a header with a wrong length is detected");
+	ok(parse_extended(60, none, 8, &f) == FRAME_OTHER,
+	    "IPv6: a header after which nothing follows is other traffic");
+	ok(parse_extended(51, none, 8, &f) == FRAME_OTHER,
+	    "IPv6: an unknown header is other traffic");
 }
 
 static void
@@ -392,14 +400,17 @@ checksums(const struct frame_flow *flow, const char *name)
 		good = good && !frame_checksums_ok(p, &f);
 		p[FRAME_ETH_BYTES + i] ^= 0x10;
 	}
-	ok(good, "%s: a changed bit anywhere is seen", name);
+	ok(good, "%s: a changed bit at any place is detected", name);
 	bytes_put(p + f.udp_at + 6, 0, 2);
-	ok(frame_checksums_ok(p, &f), "%s: no checksum passes", name);
+	ok(frame_checksums_ok(p, &f), "%s: a frame without a UDP checksum is "
+	    "accepted", name);
 	sum = inetsum_fold(frame_pseudo_sum(p, &f));
 	memcpy(p + f.udp_at + 6, &sum, 2);
-	ok(frame_checksums_ok(p, &f), "%s: one left to the card passes", name);
+	ok(frame_checksums_ok(p, &f), "%s: a checksum that is left to the "
+	    "network card is accepted", name);
 	p[f.udp_at + 6] ^= 1;
-	ok(!frame_checksums_ok(p, &f), "%s: one bit off, it does not", name);
+	ok(!frame_checksums_ok(p, &f), "%s: such a checksum with one wrong bit "
+	    "is refused", name);
 	good = true;
 	/* one of them sums to 0 */
 	for (unsigned v = 0; v <= 0xffff; v++) {
@@ -408,7 +419,7 @@ checksums(const struct frame_flow *flow, const char *name)
 		good = good && bytes_get(p + f.udp_at + 6, 2) != 0 &&
 		    frame_checksums_ok(p, &f);
 	}
-	ok(good, "%s: a seal is right and never 0", name);
+	ok(good, "%s: a written checksum is right and never 0", name);
 }
 
 static void
@@ -417,12 +428,14 @@ test_invented(void)
 	uint8_t a[4], mac[6];
 
 	frame_worker_addr(a, 0x1234, 7);
-	ok(memcmp(a, "\12\x12\x34\10", 4) == 0, "worker 7 of cluster 0x1234");
+	ok(memcmp(a, "\12\x12\x34\10", 4) == 0, "worker 7 of cluster 0x1234 "
+	    "has its own address");
 	frame_worker_addr(a, FRAME_CLUSTERS_MAX - 1, FRAME_WORKERS_MAX - 1);
 	ok(memcmp(a, "\12\376\377\376", 4) == 0,
-	    "the last is below 10.255.0.0/16");
+	    "the last worker's address is below 10.255.0.0/16");
 	frame_put_mac(mac, a);
-	ok(memcmp(mac, "\2\0\12\376\377\376", 6) == 0, "02:00 and the address");
+	ok(memcmp(mac, "\2\0\12\376\377\376", 6) == 0,
+	    "the MAC address is 02:00 and the address");
 }
 
 static void
@@ -455,7 +468,8 @@ test_noise(uint8_t *p)
 		    f.ip_at != at || f.udp_at < at + 20;
 	}
 	note("%zu of 200,000 are UDP", udp);
-	ok(udp > 1000 && wrong == 0, "random bytes: payloads lie in the frame");
+	ok(udp > 1000 && wrong == 0, "payloads found in random bytes lie in "
+	    "the frame");
 }
 
 int

@@ -55,10 +55,11 @@ main(void)
 	uint8_t *p;
 
 	ok(host_sum(inetsum_add(0, rfc, sizeof(rfc))) == 0xddf2,
-	    "the example of RFC 1071 sums to ddf2");
+	    "the example of RFC 1071 has the sum ddf2");
 	ok(inetsum_fold(0) == 0 && inetsum_fold(0xffff) == 0xffff &&
-	    inetsum_fold(0x10000) == 1, "carries are put back");
-	ok(inetsum_fold(UINT64_MAX) == 0xffff, "from all 64 bits");
+	    inetsum_fold(0x10000) == 1, "carries are added again");
+	ok(inetsum_fold(UINT64_MAX) == 0xffff, "the carries of all 64 bits are "
+	    "added");
 
 	for (size_t len = 0; len <= 200; len++) {
 		for (size_t off = 0; off < 4; off++) {
@@ -70,7 +71,8 @@ main(void)
 			free(p);
 		}
 	}
-	ok(good, "plain, AVX2 and slow agree on 0 to 200 bytes, unaligned");
+	ok(good, "plain C, AVX2 and the slow form agree on 0 to 200 unaligned "
+	    "bytes");
 
 	good = true;
 	for (int run = 0; run < 300; run++) {
@@ -83,7 +85,7 @@ main(void)
 		good = good && forms_agree(p, len);
 		free(p);
 	}
-	ok(good, "and on random lengths to 64 KiB, all ones among them");
+	ok(good, "they agree on random lengths up to 64 KiB, also of ones");
 
 	p = malloc(400);
 	for (size_t i = 0; i < 400; i++)
@@ -92,7 +94,7 @@ main(void)
 	for (size_t cut = 0; cut <= 400; cut += 2)
 		good = good && host_sum(inetsum_add(inetsum_add(0, p, cut),
 		    p + cut, 400 - cut)) == sum_slowly(p, 400);
-	ok(good, "a sum in two parts is the sum of the whole");
+	ok(good, "the sum of two parts equals the sum of the whole");
 	free(p);
 	return tap_end();
 }

@@ -35,19 +35,19 @@ test_help(void)
 	ok(repair_is_help(&c) && repair_get_help(&c, &g) && g.iteration ==
 	    h.iteration && g.mark == h.mark && g.seen == h.seen && g.last ==
 	    h.last && g.upto == h.upto && g.round == h.round &&
-	    g.last_round == h.last_round, "a Probe comes as it was sent");
+	    g.last_round == h.last_round, "a Probe is read as it was written");
 	for (uint32_t i = 0; i < 40; i++)
 		same = same && repair_lacks(&g.lacks, i) ==
 		    (i == 5 || i == 12 || i == 13);
 	ok(same && g.lacks.base == 5 && g.lacks.bytes == 2,
-	    "with what it lacks, from the first on");
+	    "a Probe names the missing results, from the first on");
 	for (; --end > m + CONTROL_HEADER_BYTES;) {
 		c = parse_message(m, CONTROL_HELP, end);
 		cut = cut && (!repair_is_help(&c) || !repair_get_help(&c, &g));
 	}
-	ok(cut, "one that is cut short, wherever, is none");
+	ok(cut, "a Probe that was cut anywhere is refused");
 	c = parse_message(m, CONTROL_HELP, m + CONTROL_HEADER_BYTES + 8);
-	ok(!repair_is_help(&c), "nor is a Help of 8 bytes");
+	ok(!repair_is_help(&c), "a Help of 8 bytes is not a Probe");
 }
 
 static void
@@ -70,16 +70,18 @@ test_state(void)
 	    g.resent == s.resent && !g.whole && g.notice && g.dups == s.dups &&
 	    repair_lacks(&g.lacks, 0xffffff) &&
 	    !repair_lacks(&g.lacks, 0xfffff1) && repair_lacks(&g.lacks,
-	    0xfffff0), "a STATE comes as it was sent, at the highest index");
+	    0xfffff0), "a STATE is read as it was written, with the highest "
+	    "index");
 	for (end = whole; --end > m + CONTROL_HEADER_BYTES + 1;) {
 		c = parse_message(m, CONTROL_ACK, end);
 		cut = cut && (!repair_is_state(&c) ||
 		    !repair_get_state(&c, &g));
 	}
-	ok(cut, "one that is cut short, wherever, is none");
+	ok(cut, "a STATE that was cut anywhere is refused");
 	m[CONTROL_HEADER_BYTES + 1] = CONTROL_GONE;
 	c = parse_message(m, CONTROL_ACK, end);
-	ok(!repair_is_state(&c), "an Ack of Help that says GONE is none");
+	ok(!repair_is_state(&c), "an Ack of Help with status GONE is not a "
+	    "STATE");
 }
 
 static void
@@ -92,30 +94,30 @@ test_limits(void)
 	struct control c;
 
 	ok(repair_covers(&none, 20000) == 20000 && !repair_lacks(&none, 0),
-	    "an empty bitmap: nothing lacks");
+	    "an empty bitmap means that nothing is missing");
 	ok(repair_add(&b, room, base) && repair_add(&b, room, end - 9) &&
 	    b.bytes == REPAIR_BITMAP_BYTES - 1 &&
 	    repair_covers(&b, 20000) == 20000,
-	    "one byte below the limit, it says all");
+	    "a bitmap one byte below the limit covers everything");
 	ok(repair_add(&b, room, end - 1) && b.bytes == REPAIR_BITMAP_BYTES &&
 	    repair_covers(&b, 20000) == end && repair_lacks(&b, end - 1),
-	    "at the limit, nothing of what is behind it");
+	    "a bitmap at the limit says nothing about later segments");
 	b = (struct repair_bitmap){ 0 };
 	ok(repair_add(&b, room, base) && !repair_add(&b, room, end) &&
 	    b.bytes == REPAIR_BITMAP_BYTES && repair_lacks(&b, base) &&
 	    !repair_lacks(&b, base + 1) && !repair_lacks(&b, end - 1) &&
 	    !repair_lacks(&b, end) && repair_covers(&b, 20000) == end,
-	    "one past it is not in it, and it is as long as can be");
+	    "an index beyond the limit is not in the bitmap");
 	ok(CONTROL_HEADER_BYTES + REPAIR_HELP_BYTES + REPAIR_BITMAP_BYTES +
 	    CONTROL_COOKIE_BYTES + CONTROL_MAC_BYTES == CONTROL_MAX_BYTES &&
 	    CONTROL_MAX_BYTES + 40 + 8 == 1500,
-	    "with a pass and a seal it fits a frame, over IPv6 too");
+	    "with cookie and tag a message fits a frame, also over IPv6");
 	h.lacks = b;
 	c = parse_message(
 	    m, CONTROL_HELP, repair_put_help(m + CONTROL_HEADER_BYTES, &h));
 	ok(repair_get_help(&c, &g) && g.lacks.bytes == REPAIR_BITMAP_BYTES &&
 	    memcmp(g.lacks.bits, room, sizeof(room)) == 0,
-	    "the longest passes the wire");
+	    "the longest bitmap is read as it was written");
 }
 
 int

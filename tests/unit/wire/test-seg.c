@@ -36,19 +36,20 @@ test_layout(void)
 	bool good = true;
 
 	ok(seg_put(p, 0x010203, 0x0405, 0x060708) == p + 8 &&
-	    memcmp(p, want, 8) == 0, "a Seg's bytes");
+	    memcmp(p, want, 8) == 0, "the bytes of a Seg are right");
 	ok(parse_copy(want, sizeof(want), &s) && s.iteration == 0x010203 &&
 	    s.contributions == 0x0405 && s.index == 0x060708 && s.n == 2,
-	    "read back");
+	    "the segment is read as it was written");
 	for (size_t n = 0; n <= sizeof(want); n++)
 		good = good && parse_copy(want, n, &s) == (n == 12 || n == 16);
-	ok(good, "no float, a part of one: no segment");
+	ok(good, "a segment without a float, or with a part of one, is "
+	    "refused");
 	s = seg_split(UINT64_MAX);
 	ok(s.iteration == 0xffffff && s.contributions == 0xffff &&
 	    s.index == 0xffffff && seg_word(s.iteration, s.contributions,
-	    s.index) == UINT64_MAX, "each field's largest");
+	    s.index) == UINT64_MAX, "each field can have its largest value");
 	ok(seg_word(0x1000001, 1, 0x1000002) == seg_word(1, 1, 2),
-	    "what is too large for its field stays in it");
+	    "a value that is too large stays within its field");
 }
 
 static void
@@ -61,14 +62,14 @@ test_iterations(void)
 	ok(seg_before(0, 1) && !seg_before(1, 0) && !seg_before(7, 7),
 	    "of two iterations one is older");
 	ok(seg_before(top, 0) && !seg_before(0, top) && seg_before(top - 5, 3),
-	    "also across the wrap");
+	    "an iteration can be older across the wrap");
 	ok(seg_before(0, half - 1) && !seg_before(half - 1, 0) &&
 	    !seg_before(0, half) && !seg_before(half, 0) &&
 	    !seg_before(0, half + 1) && seg_before(half + 1, 0),
-	    "up to half way round");
+	    "an iteration is older up to half of the range");
 	ok(seg_step(top, 1) == 0 && seg_step(0, -1) == top &&
 	    seg_step(5, 0) == 5 && seg_step(top, INT32_MIN) == top,
-	    "steps go round");
+	    "steps wrap around");
 	for (int i = 0; i < 10000; i++) {
 		uint32_t t = (uint32_t)rng_u64(&r) & top;
 		int32_t by = (int32_t)(rng_u64(&r) % (half - 1)) + 1;
@@ -77,7 +78,7 @@ test_iterations(void)
 		    !seg_before(seg_step(t, by), t) &&
 		    seg_step(seg_step(t, by), -by) == t;
 	}
-	ok(good, "10,000 steps from anywhere: later, and back again");
+	ok(good, "10,000 steps from any iteration lead to later ones and back");
 }
 
 static void
@@ -99,11 +100,11 @@ test_cuts(void)
 			good = good && sum == e;
 		}
 	}
-	ok(good, "segments tile the vector, all but the last are full");
-	ok(seg_count(0, 366) == 0, "nothing has none");
+	ok(good, "segments cover the vector, and all but the last are full");
+	ok(seg_count(0, 366) == 0, "an empty vector has no segment");
 	ok(seg_count(UINT32_MAX, 366) == UINT32_MAX / 366 + 1 &&
 	    seg_floats_at(UINT32_MAX, 366, UINT32_MAX / 366) ==
-	    UINT32_MAX % 366, "the longest vector");
+	    UINT32_MAX % 366, "the longest vector has the right segments");
 }
 
 static void
@@ -112,26 +113,27 @@ test_room(void)
 	bool good = true;
 
 	ok(seg_floats(1500, false) == SEG_FLOATS_V4 &&
-	    seg_floats(1500, true) == SEG_FLOATS_V6, "1500 bytes: 366, 361");
+	    seg_floats(1500, true) == SEG_FLOATS_V6,
+	    "an MTU of 1500 bytes allows 366 floats, and 361 with IPv6");
 	ok(seg_floats(9000, false) == 2241 && seg_floats(9000, true) == 2236,
-	    "9000 bytes: 2241, 2236");
+	    "an MTU of 9000 bytes allows 2241 floats, and 2236 with IPv6");
 	ok(seg_floats(65536, false) == 16374 && seg_floats(65536, true) ==
-	    16370, "the loopback: 16374, 16370");
+	    16370, "the loopback allows 16374 floats, and 16370 with IPv6");
 	ok(seg_floats(SIZE_MAX, false) == 16374 &&
-	    seg_floats(SIZE_MAX, true) == 16370, "and never more");
+	    seg_floats(SIZE_MAX, true) == 16370, "no MTU allows more");
 	for (size_t mtu = 0; mtu < 40; mtu++)
 		good = good && seg_floats(mtu, false) == 0;
 	for (size_t mtu = 0; mtu < 60; mtu++)
 		good = good && seg_floats(mtu, true) == 0;
 	ok(good && seg_floats(40, false) == 1 && seg_floats(60, true) == 1,
-	    "the least that holds one");
+	    "the smallest MTU allows one float");
 	for (size_t mtu = 40; mtu < 70000; mtu++) {
 		size_t n = seg_floats(mtu, false);
 
 		good = good && 28 + 8 + 4 * n <= mtu && 8 + 4 * n <= 65507 &&
 		    (28 + 8 + 4 * (n + 1) > mtu || n == 16374);
 	}
-	ok(good, "as many as fit, under every MTU");
+	ok(good, "under every MTU a segment has as many floats as fit");
 }
 
 int

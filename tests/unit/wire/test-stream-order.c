@@ -41,56 +41,62 @@ main(void)
 	struct stream_order t = { .most = 4, .carrier = "--mode test" };
 
 	ok(is_same_text(stream_order_missing(&t), "hello"),
-	    "a hello is owed first");
+	    "a process must send a hello first");
 	ok(is_same_text(
 	       check_vector(&t, STREAM_WEIGHTS, 3),
 	       "a message before the hello"),
-	    "nothing else may come before it");
+	    "no other message may come before the hello");
 	ok(is_same_text(check_hello(&t, "{}"),
-	    "hello without a valid number of elements"), "no length");
+	    "hello without a valid number of elements"),
+	    "a hello without a length is refused");
 	ok(is_same_text(check_hello(&t, "{\"elements\":0}"),
-	    "hello without a valid number of elements"), "length 0");
+	    "hello without a valid number of elements"),
+	    "a hello with length 0 is refused");
 	ok(is_same_text(check_hello(&t, "{\"elements\":1.5}"),
-	    "hello without a valid number of elements"), "length 1.5");
+	    "hello without a valid number of elements"),
+	    "a hello with length 1.5 is refused");
 	ok(is_same_text(check_hello(&t, "{\"elements\":3"),
-	    "hello without a valid number of elements"), "no JSON");
+	    "hello without a valid number of elements"),
+	    "a hello that is not JSON is refused");
 	ok(is_same_text(check_hello(&t, "{\"elements\":3,\"version\":2}"),
-	    "hello with a version other than 1"), "another version");
+	    "hello with a version other than 1"),
+	    "a hello of another version is refused");
 	ok(is_same_text(check_hello(&t, "{\"elements\":5}"),
 	       "hello with more than the 4 "
 	       "elements that --mode test can carry"),
-	    "one more than is carried");
-	ok(t.elements == 0 && !t.hello, "none of these is taken");
+	    "a vector longer than the mode allows is refused");
+	ok(t.elements == 0 && !t.hello, "none of these hellos is accepted");
 	ok(check_hello(&t, "{\"version\":1,\"elements\":3}") == NULL &&
-	    t.elements == 3, "a good one is");
+	    t.elements == 3, "a valid hello is accepted");
 	ok(is_same_text(
 	       check_hello(&t, "{\"elements\":3}"), "a second hello"),
-	    "but once");
+	    "a second hello is refused");
 	ok(is_same_text(stream_order_missing(&t), "weights"),
-	    "weights are owed next");
+	    "a process must send weights next");
 	ok(is_same_text(check_vector(&t, STREAM_GRADIENT, 3),
 	       "a gradient before the weights"),
-	    "before any gradient");
+	    "a gradient before the weights is refused");
 	ok(is_same_text(check_vector(&t, STREAM_WEIGHTS, 2),
-	    "a vector with another length than the hello has"), "too short");
+	    "a vector with another length than the hello has"),
+	    "weights of another length are refused");
 	ok(check_vector(&t, STREAM_WEIGHTS, 3) == NULL &&
 		stream_order_missing(&t) == NULL,
-	    "weights are taken");
+	    "weights are accepted");
 	ok(is_same_text(check_vector(&t, STREAM_WEIGHTS, 3),
 	       "a second message with weights"),
-	    "once");
+	    "second weights are refused");
 	ok(check_vector(&t, STREAM_GRADIENT, 3) == NULL &&
 		check_vector(&t, STREAM_GRADIENT, 3) == NULL,
-	    "gradients, ever again");
+	    "gradients are accepted again and again");
 	ok(is_same_text(check_vector(&t, STREAM_RESULT, 3),
 	    "a result, which the training side must not send"),
-	    "but no results");
-	ok(check_vector(&t, STREAM_BYE, 0) == NULL, "bye is always right");
+	    "a result from a process is refused");
+	ok(check_vector(&t, STREAM_BYE, 0) == NULL, "a bye is always accepted");
 	t = (struct stream_order){ .most = 4, .hello = true, .elements = 4 };
 	ok(is_same_text(check_vector(&t, STREAM_WEIGHTS, 4),
 	       "a value that is not finite; does training diverge because of "
 	       "its learning rate, or --maximize?") &&
 		!t.weights,
-	    "an infinite value is named");
+	    "an infinite value is reported");
 	return tap_end();
 }

@@ -42,7 +42,8 @@ main(void)
 	ok(memcmp(all, "INET\2\0\4\0\3\0\0\0\0\0\300\77", 16) == 0,
 	    "a header is little-endian");
 	ok(stream_get(all, &out) == NULL && out.iteration == in.iteration &&
-	    out.reward == 1.5f && out.staleness == 10, "and reads back");
+	    out.reward == 1.5f && out.staleness == 10,
+	    "a header is read as it was written");
 	if (pipe(fd) == -1)
 		return 1;
 	stream_write_all(fd[1], &(struct stream_head){ .kind = STREAM_HELLO,
@@ -51,10 +52,12 @@ main(void)
 	stream_write_all(fd[1], &(struct stream_head){ .kind = STREAM_BYE },
 	    NULL);
 	len = (size_t)read(fd[0], all, sizeof(all));
-	ok(len == 32 + 5 + 32 + 12 + 32, "a hello, a gradient, a bye");
+	ok(len == 32 + 5 + 32 + 12 + 32, "a hello, a gradient and a bye have "
+	    "the right length");
 	for (size_t step = 1; step < 40; step += 6) {
 		got = feed_pieces(&s, all, len, step);
-		ok(got == 3, "three messages, aligned, in steps of %zu", step);
+		ok(got == 3, "three messages are read, aligned, in steps of "
+		    "%zu bytes", step);
 		stream_in_free(&s);
 	}
 	memcpy(bad, all, 32);
@@ -62,18 +65,21 @@ main(void)
 	memcpy(stream_in_room(&s, 32), bad, 32);
 	s.have += 32;
 	ok(stream_in_next(&s, &out, &body, &missing, &why) == -1 &&
-	    s.offset == 0, "no magic: refused, offset 0");
+	    s.offset == 0, "a message without magic is refused, at offset 0");
 	stream_put(bad, &(struct stream_head){ .kind = 7 });
-	ok(stream_get(bad, &out) != NULL, "kind 7 is refused");
+	ok(stream_get(bad, &out) != NULL, "a message of kind 7 is refused");
 	stream_put(bad, &(struct stream_head){ .kind = STREAM_STATE,
 	    .elements = STREAM_STATE_MAX + 1 });
-	ok(stream_get(bad, &out) != NULL, "and a state of 1 GiB and a byte");
+	ok(stream_get(bad, &out) != NULL, "a state of 1 GiB and a byte is "
+	    "refused");
 	stream_put(bad, &(struct stream_head){ .kind = STREAM_HELLO,
 	    .elements = 65537 });
-	ok(stream_get(bad, &out) != NULL, "a hello of 64 KiB and one byte");
+	ok(stream_get(bad, &out) != NULL, "a hello of 64 KiB and one byte is "
+	    "refused");
 	stream_put(bad, &(struct stream_head){ .kind = STREAM_RESULT,
 	    .elements = STREAM_ELEMENTS_MAX + 1 });
-	ok(stream_get(bad, &out) != NULL, "a vector past the limit");
+	ok(stream_get(bad, &out) != NULL, "a vector above the limit is "
+	    "refused");
 	stream_in_free(&s);
 	return tap_end();
 }

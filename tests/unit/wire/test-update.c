@@ -48,24 +48,28 @@ test_layout(void)
 	uint8_t p[64];
 
 	ok(make_update(p, &u, 2) == sizeof(want) &&
-	    memcmp(p, want, sizeof(want)) == 0, "an update's bytes");
+	    memcmp(p, want, sizeof(want)) == 0, "the bytes of an update are "
+	    "right");
 	ok(parse_copy(p, sizeof(want), &back) == UPDATE_OK && back.n == 2 &&
 	    back.first == 0 && back.vec == p + 32 &&
 	    back.generated_ns == u.generated_ns && back.reward == 1.5f &&
-	    back.merged == 3 && back.cluster == 0x1234, "read back");
+	    back.merged == 3 && back.cluster == 0x1234,
+	    "the update is read as it was written");
 	u.kind = UPDATE_MODEL;
 	u.status = (struct update_status){ 0x010203, true, true, 9, 8 };
 	ok(make_update(p, &u, 2) == 48 &&
 		memcmp(p + 32, "\1\2\3\3\0\11\0\10", 8) == 0,
-	    "a model's status");
+	    "the bytes of a model's status are right");
 	ok(parse_copy(p, 48, &back) == UPDATE_OK && back.status.filled &&
 	    back.status.full && back.status.occupancy == 0x010203 &&
 	    back.status.active == 9 && back.status.capacity == 8 &&
-	    back.n == 2 && back.vec == p + 40, "read back");
+	    back.n == 2 && back.vec == p + 40, "the status is read as it was "
+	    "written");
 	u.status.occupancy = 1 << 24;
 	make_update(p, &u, 2);
 	ok(parse_copy(p, 48, &back) == UPDATE_OK &&
-	    back.status.occupancy == 0xffffff, "an occupancy saturates");
+	    back.status.occupancy == 0xffffff, "an occupancy above the limit "
+	    "is clamped");
 }
 
 static void
@@ -78,49 +82,52 @@ test_reasons(void)
 
 	for (size_t n = 0; n < 32; n++)
 		good = good && parse_copy(p, n, &u) == UPDATE_SHORT;
-	ok(good, "0 to 31 bytes: short");
+	ok(good, "0 to 31 bytes are too short");
 	p[1] = UPDATE_MODEL;
 	for (size_t n = 32; n < 40; n++)
 		good = good && parse_copy(p, n, &u) == UPDATE_SHORT;
-	ok(good, "a model of 32 to 39: short");
+	ok(good, "a model of 32 to 39 bytes is too short");
 	p[1] = UPDATE_UPDATE;
 	for (size_t n = 32; n < 60; n++)	/* 4, 8, 12: the last of more */
 		good = good && parse_copy(p, n, &u) == (n != 32 && n % 4 == 0 &&
 		    n <= 48 ? UPDATE_OK : UPDATE_BAD_LENGTH);
-	ok(good, "no element, part of one, one too many: length");
+	ok(good, "no element, a part of one, and one too many give a bad "
+	    "length");
 	for (int v = 0; v < 256; v++) {
 		p[0] = (uint8_t)v;
 		good = good && parse_copy(p, len, &u) ==
 		    (v == 1 ? UPDATE_OK : UPDATE_BAD_VERSION);
 	}
-	ok(good, "versions other than 1");
+	ok(good, "versions other than 1 are refused");
 	p[0] = 1;
 	for (int k = 0; k < 256; k++) {
 		p[1] = (uint8_t)k;
 		good = good && (parse_copy(p, len, &u) == UPDATE_BAD_KIND) ==
 		    (k < 1 || k > 3);
 	}
-	ok(good, "kinds other than 1, 2, 3");
+	ok(good, "kinds other than 1, 2 and 3 are refused");
 	p[1] = 1;
 	bytes_put(p + UPDATE_MERGED_AT, 0, 2);
-	ok(parse_copy(p, len, &u) == UPDATE_BAD_MERGED, "an update of none");
+	ok(parse_copy(p, len, &u) == UPDATE_BAD_MERGED,
+	    "an update of no constituents is refused");
 	p[1] = UPDATE_WEIGHTS;
-	ok(parse_copy(p, len, &u) == UPDATE_OK, "weights do not count updates");
+	ok(parse_copy(p, len, &u) == UPDATE_OK, "weights have no constituents");
 	p[1] = 1;
 	bytes_put(p + UPDATE_MERGED_AT, 65535, 2);
 	ok(parse_copy(p, len, &u) == UPDATE_OK && u.merged == 65535,
-	    "65,535 merged");
+	    "65,535 constituents are accepted");
 	bytes_put_f32(p + UPDATE_REWARD_AT, NAN);
 	ok(parse_copy(p, len, &u) == UPDATE_NONFINITE,
-	    "a reward that is no number");
+	    "a reward that is not a number is refused");
 	bytes_put_f32(p + UPDATE_REWARD_AT, -3);
 	vec_set(p + 32, 3, -INFINITY);
-	ok(parse_copy(p, len, &u) == UPDATE_NONFINITE, "an infinite element");
+	ok(parse_copy(p, len, &u) == UPDATE_NONFINITE,
+	    "an infinite element is refused");
 	for (int i = 0; i < UPDATE_REASONS; i++)
 		for (int j = 0; j < i; j++)
 			good = good && strcmp(update_reason(i),
 			    update_reason(j)) != 0;
-	ok(good, "every reason has a name of its own");
+	ok(good, "every reason has its own name");
 }
 
 /* All packets of a vector of e elements, n a packet, tile it. */
@@ -153,28 +160,34 @@ test_ranges(void)
 	for (uint32_t e = 1; e <= 40; e++)
 		for (uint32_t n = 1; n <= 41; n++)
 			good = good && packets_tile(e, n, p);
-	ok(good, "ranges tile the vector: 1 to 40 elements, 1 to 41 a packet");
-	ok(packets_tile(65536, 1, p), "65,536 packets of one element");
-	ok(packets_tile(1600000, 358, p), "6.4 MB at 358 a packet");
+	ok(good, "packets of 1 to 41 elements cover vectors of 1 to 40 "
+	    "elements");
+	ok(packets_tile(65536, 1, p), "65,536 packets of one element cover a "
+	    "vector");
+	ok(packets_tile(1600000, 358, p), "packets of 358 elements cover a "
+	    "vector of 6.4 MB");
 
 	u.following = 65535;
 	u.elements = 65535;
 	ok(parse_copy(p, make_update(p, &u, 1), &u) == UPDATE_BAD_LENGTH,
-	    "more packets follow than there are: length");
+	    "more following packets than elements are a bad length");
 	u.elements = UINT32_MAX;
 	ok(parse_copy(p, make_update(p, &u, 1), &u) == UPDATE_OK &&
-	    u.first == UINT32_MAX - 65536, "2^32 - 1 elements, 65,535 follow");
+	    u.first == UINT32_MAX - 65536, "a vector of 2^32 - 1 elements can "
+	    "have 65,535 following packets");
 	u.following = 1;
 	ok(parse_copy(p, make_update(p, &u, 16366), &u) == UPDATE_OK &&
 	    (uint64_t)u.first + u.n < UINT32_MAX &&
-	    UINT32_MAX - u.first - u.n <= u.n, "2^32 - 1, one follows");
+	    UINT32_MAX - u.first - u.n <= u.n, "a vector of 2^32 - 1 elements "
+	    "can have one following packet");
 	u.following = 0;
 	ok(parse_copy(p, make_update(p, &u, 1), &u) == UPDATE_OK &&
-	    u.first == UINT32_MAX - 1, "2^32 - 1, the last alone");
+	    u.first == UINT32_MAX - 1, "the last packet of a vector of 2^32 - "
+	    "1 elements can have one element");
 	u.following = 1;
 	u.elements = 4;
 	ok(parse_copy(p, make_update(p, &u, 4), &u) == UPDATE_BAD_LENGTH,
-	    "whole, but one follows: length");
+	    "a complete vector with a following packet is a bad length");
 	free(p);
 }
 
@@ -183,13 +196,14 @@ test_sizes(void)
 {
 	ok(update_floats(1500, false) == 358 &&
 	    update_floats(1500, true) == 353,
-	    "1,500 bytes hold 358 floats, 353 over IPv6");
+	    "1,500 bytes hold 358 floats, and 353 over IPv6");
 	ok(update_floats(UPDATE_MTU_LOOPBACK, false) == 16366,
-	    "loopback holds 16,366");
+	    "the loopback holds 16,366 floats");
 	ok(update_floats(71, false) == 0 && update_floats(72, false) == 1 &&
-	    update_floats(0, true) == 0, "72 bytes hold one, 71 none");
+	    update_floats(0, true) == 0, "72 bytes hold one float, and 71 "
+	    "none");
 	ok(update_packets(1, 9) == 1 && update_packets(9, 9) == 1 &&
-	    update_packets(10, 9) == 2, "9 fit, 10 do not");
+	    update_packets(10, 9) == 2, "9 elements fit one packet, 10 do not");
 }
 
 /* Any bytes: no read past the end (ASan), and what is taken holds. */
@@ -221,8 +235,8 @@ test_noise(struct rng *r)
 		wrong += memcmp(p, again, update_head_bytes(u.kind)) != 0;
 	}
 	note("%zu of 200,000 taken", taken);
-	ok(taken > 1000 && wrong == 0, "random bytes: what is parsed and put "
-	    "again is the same, and lies in its vector");
+	ok(taken > 1000 && wrong == 0, "random bytes that are accepted are "
+	    "written again equally, and lie in their vector");
 }
 
 int
