@@ -1,26 +1,26 @@
-# The environments give Gymnasium's figures with every compiler at hand, at
-# -O0, -O2 and -O3, for the plain processor and for one with fused multiply-add; and the
-# lander, whose bodies are our own, the same ones each time.  This takes the
-# flags that the build gives them: all that are needed are there.
+# Build the environments with every installed compiler, at -O0, -O2 and -O3, for a
+# processor with and without fused multiply-add.  Each build must give Gymnasium's
+# figures.  The lander has our own physics, so it must give the same figures each
+# time.  The test uses the flags of the build, which must be sufficient.
 t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT
 : >"$t/config.h"
 n=0
-digest=				# of the lander, whatever compiled it first
+digest=				# that of the lander from the first compiler
 agent=$srcdir/cmd/innet-agent
-say() {				# ok or not, by the last status
+say() {				# print "ok" or "not ok" from the last status
 	[ $? -eq 0 ] && how=ok || how="not ok"
 	n=$((n + 1))
 	echo "$how $n - $*"
 }
 
-takes() {			# true if $1, compiler and flags, can be had
+takes() {			# does the compiler accept its flags ($1: both)?
 	$1 -x c -c -o "$t/o" "$t/config.h" 2>"$t/err"
 }
 
 needed="-ffp-contract=off -fno-tree-slp-vectorize -fno-builtin-pow"
 for f in $needed; do
 	if ! takes "$COMPILE -Werror $f"; then
-		say "$f # SKIP this compiler has it not"
+		say "$f # SKIP this compiler lacks it"
 		continue
 	fi
 	case " $ENV_FLAGS " in *" $f "*) ;; *) false ;; esac
@@ -31,20 +31,20 @@ for f in $ENV_FLAGS; do
 	case " $needed " in *" $f "*) flags="$flags $f" ;; esac
 done
 
-lacks() {			# true if this processor is too old for $1
+lacks() {			# is this processor too old for $1?
 	case $1 in *v3*) ! grep -qw avx2 /proc/cpuinfo ;; *) false ;; esac
 }
-objects() {			# from $2..., with compiler and flags $1
+objects() {			# compile $2... with compiler and flags $1
 	(cd "$t" && cc=$1 && shift && $cc -std=gnu11 -D_GNU_SOURCE -I. -I"$srcdir" -c "$@")
 }
-built() {			# with compiler and flags $1, and the tests
+built() {			# build the tests with compiler and flags $1
 	(objects "$1" "$agent"/env/*.c \
 		"$srcdir/tests/unit/innet-agent/test-envtraps.c" && cd "$t" &&
 	for test in envs envrules envtraps lander; do
 		$1 -o $test test-$test.o $(ls ./*.o | grep -v /test-) -lm || exit
 	done) 2>"$t/err" || { sed 's/^/# /' "$t/err"; return 1; }
 }
-holds() {			# what was built does as it should
+holds() {			# run the tests, and compare the lander's digest
 	for test in envs envrules envtraps; do
 		"$t/$test" >"$t/out" || { sed 's/^/# /' "$t/out"; return 1; }
 	done
@@ -71,7 +71,7 @@ for cc in gcc clang; do
 	done
 done
 
-# Which flags are needed today, for the record: none of these is a failure.
+# Report which flags are needed today.  None of these results is a failure.
 for cc in gcc clang; do
 	for f in $flags; do
 		without=$(echo "$flags" | sed "s/ $f//")

@@ -1,4 +1,5 @@
-# The bytes for a seed are the same from every compiler, at -O0 or at -O3.
+# Check that innet-gen writes the same bytes for a seed with every compiler, at -O0
+# and at -O3.
 t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT
 list=$srcdir/tests/unit/gen-digests.txt i=0
 say() { i=$((i + 1)); [ "$1" -eq 0 ] && echo "ok $i - $2" || echo "not ok $i - $2"; }
@@ -13,7 +14,7 @@ digests innet-gen >"$t/got"
 diff "$list" "$t/got" | sed 's/^/# /'
 cmp -s "$list" "$t/got"; say $? "the tool that was built gives the known digests"
 compilers='gcc:-O3 clang:-O0'
-[ -z "${INNET_TESTS_ONCE-}" ] || compilers=	# tried in the first build
+[ -z "${INNET_TESTS_ONCE-}" ] || compilers=	# the first build tests them
 for with in $compilers; do
 	cc=${with%:*} o=${with#*:}
 	command -v "$cc" >/dev/null || continue

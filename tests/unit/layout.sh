@@ -1,9 +1,9 @@
-# The structure that CONTRIBUTING.md describes, computed from the includes: each
-# header compiles alone and defines nothing with linkage; a folder includes only
-# from those before it in common/README; what one tool alone reaches is in its
-# folder; no files of cmd/ or common/ include each other in a circle; a header
-# with one includer says why; a long header begins with its interface; files have
-# at most 1,200 lines, lines of C at most 80 columns; no test has a bare !.
+# Check the structure that CONTRIBUTING.md describes: each header compiles alone and
+# defines nothing with linkage; a folder includes only from folders before it in
+# common/README; files that only one tool includes are in the folder of that tool;
+# no files of cmd/ or common/ include each other in a circle; a header with one
+# includer says why; a long header begins with its interface; files have at most
+# 1,200 lines, and lines of C at most 80 columns; no test has a bare `!`.
 cd "$srcdir" || exit 1
 t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT
 i=0 bad=
@@ -16,8 +16,8 @@ say() {
 folders=$(sed -n 's|^\([a-z]*\)/ .*|\1|p' common/README)
 headers=$(find common -name '*.h' | sort)
 
-# The processor's intrinsics are nine tenths of what a compiler reads here: they
-# are read once for all.
+# The headers for intrinsics are nine tenths of the text that a compiler reads here,
+# so they are precompiled.
 echo '#include <immintrin.h>' >"$t/intrinsics.h"
 $COMPILE -I. -Werror -Wno-unused-function -x c-header "$t/intrinsics.h" \
 	-o "$t/intrinsics.h.gch" || bad=intrinsics.h
@@ -36,12 +36,12 @@ say "each header stands alone and exports no symbol"
 	bad="have $(find common -mindepth 1 -maxdepth 1)"
 say "common/README names each folder once"
 
-# Lines "FILE INCLUDED", of all that cmd/ and common/ include of their own.
+# Make lines "FILE INCLUDED" of all our own headers that cmd/ and common/ include.
 find cmd common -name '*.[ch]' | sort | xargs awk -F'"' '
 /^#[ \t]*include "/ && $2 != "config.h" { print FILENAME, $2 }' >"$t/includes"
 
-# The contract of programs is in switch/ and includes only what stands before
-# queue/, so that auth/ and the four systems may include it.
+# The interface of programs is in switch/ and includes only folders before queue/, so
+# that auth/ and the four systems may include it.
 contract='common/switch/outbox.h common/switch/program.h'
 bad=$(awk -v folders="$folders" -v contract="$contract" '
 BEGIN {
@@ -60,7 +60,7 @@ BEGIN {
 }' "$t/includes")
 say "each folder includes only from those before it"
 
-# Every file that a tool reaches over includes, as "TOOL FILE".
+# Print every file that a tool includes, directly or not, as "TOOL FILE".
 awk '
 { inc[$1] = inc[$1] " " $2; if ($1 ~ /^cmd\//) { split($1, a, "/"); roots[a[2]] = roots[a[2]] " " $1 } }
 function go(tool, f,    n, i, x) {
@@ -75,8 +75,8 @@ END { for (t in roots) { n = split(roots[t], r, " "); for (i = 1; i <= n; i++) g
 bad=$(echo "$headers" | awk 'NR == FNR { tools[$2]++; next } tools[$1] < 2' "$t/reached" -)
 say "each header of common/ is reached from two tools or more"
 
-# A file and its header are one module.  Modules that others do not need are
-# taken away until nothing changes, from either end; circles are what is left.
+# A file and its header are one module.  Remove modules that no other module needs,
+# and modules that need no other, until nothing changes.  Only circles remain.
 sed 's/\.[ch] / /; s/\.[ch]$//' "$t/includes" | awk '$1 != $2' | sort -u >"$t/modules"
 while
 	awk 'NR == FNR { out[$1] = 1; in_[$2] = 1; next } $2 in out && $1 in in_' \

@@ -1,4 +1,4 @@
-# Spin searches the small cases of the model of a job (tests/model/).
+# Let Spin search the small cases of the model of a job (tests/model/).
 command -v spin >/dev/null || {
 	echo "1..0 # SKIP no spin (Debian package spin)"
 	exit 0

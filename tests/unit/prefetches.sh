@@ -1,13 +1,13 @@
-# Compilers take a function that only fetches ahead for one without effect, and
-# leave out its calls (common/base/prefetch.h).  In object code there are as many
-# prefetch instructions as there have to be; and this test would see one lost.
+# A compiler can decide that a function that only prefetches has no effect, and
+# remove its calls (common/base/prefetch.h).  Check that the object code has as many
+# prefetch instructions as it must have, and that this test would notice a lost one.
 t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT
 i=0
 say() { i=$((i + 1)); [ "$1" -eq 0 ] && echo "ok $i - $2" || echo "not ok $i - $2"; }
 
 flags="-std=gnu11 -D_GNU_SOURCE -O2"
 
-# Object code of FILE by CC -O2: the prefetches in it.
+# Compile FILE with CC -O2, and count the prefetch instructions.
 count() {
 	# shellcheck disable=SC2086
 	"$1" $flags -I. -I"$srcdir" -c -o "$t/o" "$2" 2>"$t/err" ||

@@ -1,7 +1,7 @@
-# Sentences that probably have to be read twice: in comments, test titles, the
-# manual, the documents.  Each match is a place to look at, not a verdict, so each
-# folder has a budget.  A budget only goes down: a change may not exceed it, and
-# a change that gets below it lowers it here.
+# Find sentences that a reader probably has to read twice, in comments, test titles,
+# the manual and the documents.  A match is a hint and not a verdict, so each folder
+# has a budget.  A budget only goes down: a change must not exceed it, and a change
+# that gets below it must lower it here.
 #
 #	sh tests/unit/prose.sh FILE...	show the places in these files
 cd "${srcdir:-.}" || exit 1

@@ -1,7 +1,8 @@
 /*
- * tap.h - the few words in which a C test speaks the Test Anything Protocol
+ * tap.h - let a C test print the Test Anything Protocol
  *
- * ok() prints a line a test; tap_end() the plan, and is main's return value.
+ * ok() prints a line for each test.  tap_end() prints the plan and returns the
+ * exit status of main().
  */
 #ifndef INNET_TAP_H
 #define INNET_TAP_H
@@ -22,12 +23,12 @@ ok(bool cond, const char *fmt, ...)
 	vprintf(fmt, ap);
 	va_end(ap);
 	putchar('\n');
-	fflush(stdout);		/* a crash must not swallow what was shown */
+	fflush(stdout);		/* so that a crash loses no line */
 	tap_failed += !cond;
 	return cond;
 }
 
-/* A comment line, for figures that explain a failure. */
+/* Print a comment line, for figures that explain a failure. */
 __attribute__((format(printf, 1, 2))) static inline void
 note(const char *fmt, ...)
 {

@@ -36,7 +36,7 @@ test_wait(void)
 	    "a second long pause adds nothing more");
 }
 
-/* One segment in 100 is lost, and there again 1 ms after it is asked for. */
+/* One segment in 100 is lost, and arrives 1 ms after it is requested. */
 static void
 losses(void)
 {

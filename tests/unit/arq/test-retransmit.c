@@ -27,7 +27,10 @@ make_queue(uint32_t segs, uint32_t t)
 	return m;
 }
 
-/* Send all that may go, in runs of at most `most`: a bit each of the first. */
+/*
+ * Send all that may go, in runs of at most `most`.  Return a bit for each of
+ * the first 64 segments.
+ */
 static uint64_t
 send_all(struct retransmit *m, uint32_t most, uint64_t now_ns)
 {
@@ -42,7 +45,7 @@ send_all(struct retransmit *m, uint32_t most, uint64_t now_ns)
 	return bits;
 }
 
-/* A Probe, if one is due; its mark. */
+/* Return whether a Probe is due, and store it and its mark. */
 static bool
 probed(struct retransmit *m, struct repair_help *h, uint64_t now_ns)
 {
@@ -52,7 +55,7 @@ probed(struct retransmit *m, struct repair_help *h, uint64_t now_ns)
 	return true;
 }
 
-/* The bitmap of the set bits. */
+/* Return the bitmap in which these bits are set. */
 static struct repair_bitmap
 bitmap(uint64_t bits)
 {
@@ -166,7 +169,8 @@ test_nack(void)
 	retransmit_receive_nack(&m, &h, 200);
 	ok(send_all(&m, 8, 200) == 0, "a second NACK does not repeat a "
 	    "retransmission that is under way");
-	h.last = 3;		/* itself sent twice: which of them came? */
+	h.last = 3;		/* segment 3 was sent twice: which copy arrived?
+				 */
 	h.lacks = bitmap(2);
 	retransmit_receive_nack(&m, &h, 300);
 	ok(send_all(&m, 8, 300) == 0, "a NACK causes nothing if the newest "
@@ -215,7 +219,7 @@ test_time(void)
 	retransmit_free(&m);
 }
 
-/* Results come slowly, and the answers to Probes stand behind them. */
+/* Results arrive slowly, and the answers to Probes wait behind them. */
 static void
 test_slow(void)
 {
@@ -329,7 +333,7 @@ test_push_during_rounds(void)
 	retransmit_free(&m);
 }
 
-/* No room: what is left of a run goes later, in its order. */
+/* If the socket has no room, the rest of a run goes later, in its order. */
 static void
 test_unsent(void)
 {
@@ -362,14 +366,15 @@ test_unsent(void)
 		    &m, 44, &first, &again, k * MS + MS / 2);
 		right = right && n == 2 && first == 2 && again;
 		right = right && send_all(&m, 44, k * MS + MS / 2) == 0x60;
-		m.lost = 0;	/* its share is not to the point */
+		m.lost = 0;	/* this part of the test is not about losses */
 	}
 	ok(right && m.n[RETRANSMIT_REPEATED] == 100,
 	    "a retransmitted segment without room is sent next, also in a ring "
 	    "of 7 that wraps often");
 	retransmit_start(&m, 1, 30 * MS);
 	retransmit_ready_all(&m);
-	retransmit_take(&m, 2, 30 * MS);	/* others went on without us */
+	retransmit_take(&m, 2, 30 * MS);	/* the other members have
+						 * continued */
 	n = retransmit_next_run(&m, 44, &first, &again, 30 * MS);
 	retransmit_unsent(&m, first, n, 1, again);
 	ok(n == 2 &&

@@ -9,7 +9,10 @@
 
 static const struct rtt_limits *const l = &rtt_usual;
 
-/* The RFC's formulas in real numbers, clamped; within rounding of ours. */
+/*
+ * Compare with the RFC's formulas in real numbers, clamped, except for
+ * rounding.
+ */
 static bool
 agrees_with_rfc(void)
 {

@@ -17,8 +17,8 @@ static struct key key, commands, other;
 static struct channel_client client;
 static struct channel_server_row *row;
 static uint8_t msg[256];	/* the last request, */
-static size_t len;		/* and its length */
-static uint32_t members;	/* ports below it are members' */
+static size_t len;		/* length of msg */
+static uint32_t members;	/* ports below this number belong to members */
 static uint64_t now = 5 * SECOND;
 
 static union addr
@@ -43,7 +43,7 @@ member_total(const void *ctx)
 	return members;
 }
 
-/* Start a live server with or without a key, and with that secret. */
+/* Start a live server with or without a key, with that secret. */
 static void
 start_server(bool keyed, const char *secret)
 {
@@ -72,7 +72,7 @@ write_request(enum control_action action, uint32_t xid)
 	    (uint8_t)action, 1, xid) - msg));
 }
 
-/* Check it as if it came from that address. */
+/* Check the request as if it came from that address. */
 static enum channel_server_verdict
 check_request(const union addr *from)
 {
@@ -116,7 +116,7 @@ client_receive(const union addr *to)
 		   : CHANNEL_CLIENT_BAD;
 }
 
-/* Open the client's channel from there. */
+/* Open the client's channel from that address. */
 static bool
 open_channel(const union addr *from)
 {
@@ -193,8 +193,8 @@ test_nonces(void)
 }
 
 /*
- * Challenges that the network duplicates or reorders; any: in a trace, where
- * they are from another run.
+ * Test challenges that the network duplicates or reorders; `any`: in a trace,
+ * which may have challenges of another run.
  */
 static void
 test_late_challenges(bool any)

@@ -91,7 +91,7 @@ test_vectors(void)
 	start_client(p->b);
 	ok(open_handshake(1), "a client opens");
 	memcpy(a.salt, salt->b, sizeof(a.salt));
-	handshake_client_take_ack(&client, &a); /* of this salt instead */
+	handshake_client_take_ack(&client, &a); /* but with this salt */
 	tag_key_set(&server.key, &key, salt->b);
 	client.counter = 16;
 	server.counter = 17;
@@ -217,7 +217,7 @@ test_refusals(void)
 	    "a client that is refused learns the reason");
 }
 
-/* Packets that are lost, repeated, changed and out of order. */
+/* Packets are lost, duplicated, changed and reordered. */
 static void
 test_network(void)
 {

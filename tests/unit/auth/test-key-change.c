@@ -99,8 +99,8 @@ start(struct channel_client *ch)
 }
 
 /*
- * Change the server's key at second a and the client's at b.  Return the number
- * of seconds in which one refuses something of the other.
+ * Change the server's key at second a and the client's at second b.  Return the
+ * number of seconds in which one side refuses a message of the other.
  */
 static int
 count_refusals(uint64_t a, uint64_t b)

@@ -26,7 +26,7 @@ v6(uint16_t net, uint8_t host)
 	return a;
 }
 
-/* Charge n addresses from a on; return how often each can be charged. */
+/* Charge n addresses from a on; return how many charges each one accepts. */
 static unsigned
 count_charges(struct quota *q, const union addr *a, enum quota_kind what)
 {

@@ -72,7 +72,7 @@ give_segment(uint32_t w, uint8_t tos, const uint8_t *m, size_t len)
 	rig_flush();
 }
 
-/* Was it dropped, counted, and not answered? */
+/* Was the segment dropped, counted, and not answered? */
 static bool
 was_dropped(uint32_t w, uint8_t tos, const uint8_t *m, size_t len)
 {
@@ -146,7 +146,10 @@ test_cookies(void)
 	rigged_close(&rig_plane);
 }
 
-/* Change each byte of a segment; send another's; send an old one; and so on. */
+/*
+ * Change each byte of a segment, send that of another member, an old one and so
+ * on.
+ */
 static void
 test_forged(void)
 {
@@ -226,7 +229,7 @@ test_run(void)
 	rigged_close(&rig_plane);
 }
 
-/* Iterations that begin again from 0: both sides count on. */
+/* After iterations start again from 0, both sides continue to count epochs. */
 static void
 test_wrapped(void)
 {
@@ -270,7 +273,7 @@ test_pushes(void)
 	rigged_close(&rig_plane);
 }
 
-/* Without a key a stranger that reads no packets cannot forge a segment. */
+/* Without a key, a stranger that reads no packets cannot forge a segment. */
 static void
 test_tokens(void)
 {

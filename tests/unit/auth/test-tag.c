@@ -18,7 +18,10 @@ struct value {
 	size_t n;
 };
 
-/* Return the value of that name; an empty one if it is not in the file. */
+/*
+ * Return the value with that name, or an empty one if the file does not have
+ * it.
+ */
 static struct value
 read_vector(const char *name)
 {
@@ -204,7 +207,7 @@ test_window(void)
 	    "more before the newest");
 }
 
-/* Random counters against a table of all that have come. */
+/* Compare a window with a table of all counters so far. */
 static void
 test_window_twin(void)
 {
@@ -229,7 +232,10 @@ test_window_twin(void)
 	ok(same && top > 100, "a window agrees with a table of all counters");
 }
 
-/* The processor's multiplication against Nettle, at each length, unaligned. */
+/*
+ * Compare the processor's multiplication with Nettle, at each length,
+ * unaligned.
+ */
 static void
 test_both_implementations(void)
 {
@@ -252,8 +258,9 @@ test_both_implementations(void)
 		    memcmp(a, c, sizeof(a)) == 0;
 	}
 	ok(same, "%s", !key.fast ? "this processor has no carry-less "
-	    "multiplication" : key.powers.fours ? "tags equal those of Nettle at each "
-	    "length, by four blocks and by one" :
+	    "multiplication" : key.powers.fours ?
+	    "tags equal those of Nettle at each length, by four blocks and by "
+	    "one" :
 	    "tags equal those of Nettle at each length");
 }
 

@@ -124,7 +124,7 @@ test_replays(void)
 	start_worker(&w, 1, &key);
 	start_worker(&v, 2, &key);
 	open_worker(&w);
-	m = w.open;		/* from another address, at that instant */
+	m = w.open;		/* from another address, at the same time */
 	m.from = v.at;
 	through_queue(&m);
 	m = w.ack;
@@ -165,7 +165,7 @@ test_replays(void)
 	m.from = v.at;
 	ok(through_queue(&m) == SOUNDNESS_BAD_TAG,
 	    "and still it is nothing there");
-	start_server(2);	/* another run, and back to the former */
+	start_server(2);	/* another run, then the former one again */
 	ok(test_continues(&w), "the server is started again");
 	m = up;
 	ok(through_queue(&m) == SOUNDNESS_BAD_TAG, "the run before is nothing");

@@ -48,7 +48,7 @@ struct worker {
 	struct channel_client channel;
 	struct handshake_client handshake;
 	uint32_t xid;
-	struct mail open, ack;	/* that were last, as the queue got them */
+	struct mail open, ack;	/* the last ones, as the queue received them */
 };
 
 static union addr
@@ -104,7 +104,7 @@ start_queue(uint8_t secret)
 	transit_tag_init(&q.path, &q.place, true);
 }
 
-static uint64_t mail_vlan;		/* of packets at the queue */
+static uint64_t mail_vlan;		/* VLAN of packets at the queue */
 
 static struct packet
 as_packet(struct mail *m)
@@ -114,7 +114,10 @@ as_packet(struct mail *m)
 	    .vlan = mail_vlan };
 }
 
-/* Send a datagram through the queue; return its verdict if it took it. */
+/*
+ * Send a datagram through the queue; return the queue's verdict if it took the
+ * datagram.
+ */
 static unsigned
 through_queue(struct mail *m)
 {
@@ -179,7 +182,10 @@ receive_above(struct worker *w, const struct mail *m)
 		    now);
 }
 
-/* Open: the worker asks, is challenged if need be, and gets its Ack. */
+/*
+ * Let the worker send Open, answer a challenge if it gets one, and receive its
+ * Ack.
+ */
 static bool
 open_worker(struct worker *w)
 {

@@ -12,7 +12,7 @@
 static const uint8_t bytes[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,
     15, 16, 17, 18, 0x3f, 0xc0, 0, 0 };
 
-/* Read all fields from the first len bytes; how many fitted. */
+/* Read all fields from the first len bytes; return how many fitted. */
 static int
 read_all(size_t len, bool *right)
 {

@@ -24,7 +24,7 @@ make_counters(enum counters_form form)
 	return c;
 }
 
-/* Is that its text?  It is freed. */
+/* Do the counters have that text?  Frees them. */
 static bool
 has_text(struct counters c, const char *text)
 {
@@ -55,7 +55,7 @@ test_lists(void)
 	    "objects in a list have no names");
 }
 
-/* With a count of one, nouns lose their s; keys and other words stay. */
+/* After a count of 1, nouns lose their s; keys and other words stay. */
 static void
 test_ones(void)
 {
@@ -78,7 +78,7 @@ test_ones(void)
 	    "change");
 }
 
-/* A text that grows over many rooms. */
+/* Make a text that needs more memory many times. */
 static void
 test_grown(void)
 {

@@ -9,8 +9,8 @@
 #include "tests/unit/tap.h"
 
 /*
- * The remainder of the message's polynomial by 0x11edc6f41, computed the other
- * way round: most significant bit first, bytes mirrored.
+ * Return the remainder of the message's polynomial by 0x11edc6f41, computed in
+ * the other direction: most significant bit first, with mirrored bytes.
  */
 static uint32_t
 divide_polynomial(const uint8_t *p, size_t len)
@@ -30,7 +30,10 @@ divide_polynomial(const uint8_t *p, size_t len)
 
 typedef uint32_t crc32c_kind(uint32_t crc, const void *p, size_t len);
 
-/* All lengths and places in 8 bytes, continued or not: as bit by bit? */
+/*
+ * Does the function agree with a division bit by bit, for all lengths and
+ * offsets in 8 bytes, in one part or two?
+ */
 static bool
 as_reference(crc32c_kind *fast, const uint8_t *p, size_t most)
 {

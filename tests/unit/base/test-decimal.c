@@ -12,7 +12,7 @@
 
 enum { ROUNDS = 400000 };
 
-/* Read as strtod(3) does; how many of them are left to it. */
+/* Compare with strtod(3); count the texts that the module leaves to it. */
 static bool
 reads_as_strtod(const char *s, unsigned *left)
 {
@@ -86,7 +86,7 @@ test_edges(void)
 	ok(good, "the module leaves other texts to strtod(3)");
 }
 
-/* As printf(3) has it, and had again. */
+/* Compare with printf(3), and read the text again. */
 static bool
 writes_as_printf(float x)
 {

@@ -10,9 +10,9 @@
 #include "tests/unit/tap.h"
 
 /*
- * In the folder: x a file, hard another name of it, link leads to x, way to
- * y, which is not there, far to link and away to way, round to itself; d is a
- * folder, dl leads there; p is a pipe.
+ * Make files in the folder: x is a file, hard another name of it, link leads to
+ * x, way to y (which does not exist), far to link, away to way, and round to
+ * itself; d is a folder to which dl leads; p is a pipe.
  */
 static void
 test_folder(void)
@@ -141,7 +141,10 @@ of_names(void)
 	    NULL, true, NULL, true, "an option that was not given has no file");
 }
 
-/* Names longer than a folder takes, which differ at their ends. */
+/*
+ * Test names of the greatest length that differ only at their ends, and longer
+ * ones.
+ */
 static void
 of_long_names(void)
 {
@@ -181,7 +184,7 @@ of_inputs(void)
 	    "the message does not name an option for an argument");
 }
 
-/* The same where the standard stream fd leads to path. */
+/* Do the same with the standard stream fd leading to path. */
 static const char *
 redirected(int fd, const char *path, const char *a, bool a_out,
     const char *b, bool b_out)

@@ -16,7 +16,7 @@ struct twin {
 	uint32_t count;
 };
 
-/* Does every key have what it should, in map and twin? */
+/* Does every key have the same value in map and twin? */
 static bool
 equals_twin(const struct hashmap *m, const struct twin *t, uint32_t keys)
 {
@@ -31,7 +31,9 @@ equals_twin(const struct hashmap *m, const struct twin *t, uint32_t keys)
 	return all;
 }
 
-/* Random work on `keys` of the twin's keys, at most `most` at a time. */
+/*
+ * Do random work on `keys` of the twin's keys, with at most `most` in the map.
+ */
 static bool
 agrees_with_twin(struct hashmap *m, struct twin *t, uint32_t keys,
     uint32_t most, struct rng *r)
@@ -61,7 +63,9 @@ agrees_with_twin(struct hashmap *m, struct twin *t, uint32_t keys,
 	return all;
 }
 
-/* Keys whose home in a table of 16 cells is near its end: chains that wrap. */
+/*
+ * Test keys whose cell in a table of 16 is near its end, so that chains wrap.
+ */
 static void
 test_wrapping(void)
 {
@@ -140,7 +144,7 @@ test_grows(void)
 	hashmap_free(&m);
 }
 
-/* The longest way from where a key of m belongs to where it is. */
+/* Return the longest way from the cell where a key belongs to its cell. */
 static size_t
 find_farthest(const struct hashmap *m)
 {
@@ -156,7 +160,9 @@ find_farthest(const struct hashmap *m)
 	return most;
 }
 
-/* Put n keys that all meet under the number `by`, in 2^bits cells. */
+/*
+ * Add n keys to 2^bits cells, all of which collide under the multiplier `by`.
+ */
 static size_t
 put_meeting(struct hashmap *m, const struct hashmap_multiplier *by,
     unsigned bits, uint32_t n)
@@ -174,7 +180,7 @@ put_meeting(struct hashmap *m, const struct hashmap_multiplier *by,
 	return put;
 }
 
-/* Keys that collide under one number do not under the next. */
+/* Keys that collide under one multiplier do not under the next. */
 static void
 test_attacked(void)
 {
@@ -212,7 +218,9 @@ mean_probes(const struct hashmap *m)
 	return (double)sum / (double)m->count;
 }
 
-/* The keys of an attack on the multiplier of before: cells from 0 on. */
+/*
+ * Make keys that collide under a known multiplier: their cells are from 0 on.
+ */
 static void
 test_former(void)
 {
@@ -235,7 +243,10 @@ test_former(void)
 	hashmap_free(&usual);
 }
 
-/* 65,536 addresses of an IPv6 /64 which is one key under a number of before. */
+/*
+ * Make 65,536 addresses of an IPv6 /64 that have one key under a known
+ * multiplier.
+ */
 static void
 test_neighbours(void)
 {

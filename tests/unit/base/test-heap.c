@@ -5,7 +5,7 @@
 
 enum { MOST = 300 };
 
-/* Take the least out of the n at list: the list's new size. */
+/* Remove the smallest of the n entries of the list; return the new number. */
 static size_t
 take_least(struct heap *list, size_t n, struct heap *out)
 {
@@ -39,7 +39,7 @@ agrees_with_sort(uint64_t seed)
 		}
 		take_least(list, n, &want);
 		same = h[0].key == want.key;
-		if (rng_below(&r, 2) == 0) {	/* ... is due again */
+		if (rng_below(&r, 2) == 0) {	/* the entry is due again */
 			list[n - 1] = heap_make(heap_ns(&x), heap_id(&want));
 			heap_again(h, n, heap_ns(&x));
 		} else {

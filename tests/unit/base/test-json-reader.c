@@ -49,7 +49,9 @@ static const struct json_reader_section all_section = {
 	all_keys, sizeof(struct all)
 };
 
-/* The text is refused with these words, or taken if they are empty. */
+/*
+ * The text is refused with this message, or accepted if the message is empty.
+ */
 static void
 check_error(const char *text, size_t len, const char *why)
 {

@@ -13,7 +13,7 @@ enum { DRAWS = 200000 };
 
 static double x[DRAWS];
 
-/* How far a is from b, in units of b's last place. */
+/* Return the distance of a from b in units of b's last place. */
 static double
 ulps_between(double a, double b)
 {
@@ -82,7 +82,7 @@ test_pow(void)
 	    "1 to any power and any number to the power 0 are 1");
 }
 
-/* Many at once: the same bits as one by one. */
+/* Powers computed together have the same bits as those computed one by one. */
 static void
 test_powers(void)
 {
@@ -107,7 +107,7 @@ test_powers(void)
 	    "one, to the bit");
 }
 
-/* The share of the draws at or below at. */
+/* Return the share of the draws that are at most `at`. */
 static double
 share_below(double at)
 {
@@ -152,7 +152,7 @@ test_draws(void)
 	    "lognormal draws have median e^-1/2");
 }
 
-/* Draws are the same bits wherever they are made: known ones. */
+/* Draws have the same known bits on every machine. */
 static void
 test_bits(void)
 {

@@ -1,4 +1,4 @@
-/* Compare the rows used last with a list that is searched. */
+/* Compare the least recently used rows with a list that is searched. */
 #include "common/base/lru.h"
 #include "common/base/rng.h"
 #include "tests/unit/tap.h"

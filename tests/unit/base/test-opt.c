@@ -68,7 +68,7 @@ take_word(struct words *w)
 	_exit(50 + opt_word("program", w->v[0], list));
 }
 
-/* Its status; its output is in out[] and said[]. */
+/* Return the child's status; its output is in out[] and said[]. */
 static int
 run_child(void (*what)(struct words *), struct words w)
 {

@@ -5,7 +5,9 @@
 #include "common/base/stats.h"
 #include "tests/unit/tap.h"
 
-/* Is the p-th percentile (in hundredths) of 1 ... n the one counted? */
+/*
+ * Is the p-th percentile (in hundredths) of 1 ... n the one that a count gives?
+ */
 static bool
 percentile_is_counted(double *x, size_t n, unsigned p)
 {

@@ -8,7 +8,7 @@
 
 enum { MANY = 1000 };
 
-/* The first of the least time that is still there: the slow way. */
+/* Find the first event with the smallest time by a slow search. */
 static size_t
 slow_pop(uint64_t at[], size_t n)
 {
@@ -49,7 +49,7 @@ check_against_twin(uint64_t span)
 	timed_queue_free(&q);
 }
 
-/* Pushed and popped by turns, as a queue of departures is. */
+/* Add and remove events in turn, as a queue of departures does. */
 static void
 test_turns(void)
 {

@@ -16,7 +16,8 @@ static const uint32_t odd[] = {
 enum { ODD = sizeof(odd) / sizeof(*odd), LENGTHS = 71, MANY = 45 };
 
 struct trio {
-	uint8_t *a, *b, *out;	/* n float32 each, off bytes behind malloc's */
+	uint8_t *a, *b, *out;	/* n float32 each, `off` bytes after malloc's
+				 * address */
 	size_t off;
 };
 
@@ -47,7 +48,10 @@ put_bits(uint8_t *p, size_t i, uint32_t u)
 	vec_set(p, i, f);
 }
 
-/* One in three is odd, or none; the others are any finite number. */
+/*
+ * Fill with numbers: one in three is special or none; the others are any finite
+ * number.
+ */
 static void
 fill_vector(struct rng *r, uint8_t *p, size_t n, bool finite)
 {
@@ -70,7 +74,10 @@ same_finite(const struct trio *t, size_t n)
 	    vec_finite(t->a, n) == vec_finite_avx2(t->a, n);
 }
 
-/* Equal bits; of two NaNs, which C does not choose between, any NaN. */
+/*
+ * Are the bits equal?  Two NaNs count as equal, because C does not define which
+ * one a sum has.
+ */
 static bool
 same_bits(const struct trio *t, const uint8_t *twin, size_t n, const char *op)
 {
@@ -104,7 +111,7 @@ same_add(const struct trio *t, size_t n)
 	return same;
 }
 
-/* The sum with its check is the sum, and the check vec_finite's. */
+/* Is the checked sum equal to the sum, and the check to that of vec_finite? */
 static bool
 same_check(const struct trio *t, size_t n)
 {
@@ -194,7 +201,10 @@ test_twins(struct rng *r)
 	ok(descend, "vec_descend: C and AVX2 agree");
 }
 
-/* Sums of two at every distance of exponents, whose halves must be rounded. */
+/*
+ * Test sums of two numbers with any distance of exponents, whose halves must be
+ * rounded.
+ */
 static void
 test_halves(struct rng *r)
 {
@@ -223,7 +233,7 @@ test_halves(struct rng *r)
 	trio_free(&t);
 }
 
-/* Every odd number with every other, in both lanes and tails. */
+/* Combine every special number with every other, in both lanes and tails. */
 static void
 test_pairs(void)
 {
@@ -283,7 +293,10 @@ test_places(void)
 	free(q);
 }
 
-/* 1 - 0x1.000002p-1 * 0x1.000002p0: an FMA would keep 2^-48, here is none. */
+/*
+ * 1 - 0x1.000002p-1 * 0x1.000002p0: with a fused multiply-add 2^-48 would
+ * remain; here nothing remains.
+ */
 static void
 test_steps(void)
 {
@@ -300,7 +313,7 @@ test_steps(void)
 	ok(twice, "vec_descend rounds the product before it subtracts");
 }
 
-/* Weights as the queue makes them, k constituents of m. */
+/* Use the weights of the queue: k constituents of m. */
 static void
 test_means(struct rng *r)
 {
@@ -314,7 +327,8 @@ test_means(struct rng *r)
 
 		fill_vector(r, t.a, 64, true);
 		fill_vector(r, t.b, 64, true);
-		for (size_t i = 0; i < 8; i++)	/* the extremes, like signs */
+		for (size_t i = 0; i < 8; i++)	/* extreme values with like
+						 * signs */
 			vec_set(t.b, i, run % 2 ? FLT_MAX : -FLT_MAX);
 		memcpy(t.a, t.b, 32);
 		vec_mean(t.out, t.a, t.b, 64, wa, wb);

@@ -22,7 +22,7 @@ flow_from(const char *addr)
 	return f;
 }
 
-/* The cluster of this source, or -1. */
+/* Return the cluster of this source, or -1. */
 static int
 find_cluster(const struct clusters *c, const char *addr)
 {
@@ -102,7 +102,7 @@ test_refusals(void)
 	clusters_free(&c);
 }
 
-/* Random prefixes in a small corner, each address looked up both ways. */
+/* Look up each address among random prefixes in a small range, both ways. */
 static void
 test_agrees(void)
 {
@@ -170,7 +170,7 @@ test_workers(void)
 	    "five-tuple changes the id");
 }
 
-/* A child loads this text: its status; what it said is in said[]. */
+/* Load this text in a child; return its status, with its messages in said[]. */
 static int
 load_in_child(const char *text, char said[256])
 {

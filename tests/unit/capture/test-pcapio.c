@@ -12,7 +12,7 @@
 
 enum { LINK_DBUS = 231 };
 
-/* A file in memory with these bytes, open at its start. */
+/* Return a file in memory with these bytes, open at its start. */
 static int
 make_file(const void *p, size_t n)
 {
@@ -24,7 +24,10 @@ make_file(const void *p, size_t n)
 	return fd;
 }
 
-/* Read fd to its end: packets, or less than 0 and why. */
+/*
+ * Read fd to its end; return the number of packets, or less than 0 with the
+ * reason in *why.
+ */
 static int
 read_all(int fd, char why[400], struct pcapio_packet *last)
 {
@@ -51,7 +54,10 @@ put_u32(uint8_t *p, uint32_t v, bool swap)
 	return p + 4;
 }
 
-/* A classic file of packets of 5, 0 and 60 bytes, at s, s + 1, s + 2. */
+/*
+ * Make a classic file of packets of 5, 0 and 60 bytes, at seconds s, s + 1 and
+ * s + 2.
+ */
 static size_t
 make_classic(uint8_t *p, uint32_t magic, bool swap, uint32_t frac)
 {
@@ -181,7 +187,10 @@ put_block(uint8_t *p, uint32_t type, const void *body, size_t n)
 	return p + len;
 }
 
-/* pcapng: nanoseconds, one packet of caplen bytes, len long. */
+/*
+ * Make a pcapng file with one packet, with a timestamp in ns, caplen bytes
+ * captured of len.
+ */
 static size_t
 make_pcapng(uint8_t *p, uint16_t link, uint32_t caplen, uint32_t len)
 {
@@ -219,7 +228,8 @@ test_others(void)
 	ok(read_all(fd[0], why, &p) == 1 && p.caplen == 60,
 	    "a pcapng file can come from a pipe");
 	for (size_t cut = 24; cut < n; cut++)
-		read_all(make_file(f, cut), why, NULL);	/* ASan looks on */
+		read_all(make_file(f, cut), why, NULL);	/* ASan detects a read
+							 * past the end */
 	ok(read_all(make_file(f, n - 1), why, NULL) == -1 && why[0] != '\0',
 	    "a pcapng file that was cut gives an error for the last packet");
 	n = make_pcapng(f, 1, 60, 20);
@@ -234,7 +244,7 @@ test_others(void)
 	free(f);
 }
 
-/* Link types that are not understood are refused, by the name they have. */
+/* Unsupported link types are refused with their names. */
 static void
 test_links(void)
 {
@@ -271,7 +281,7 @@ test_links(void)
 	ok(good, "supported link types are read, also with a flag for the FCS");
 }
 
-/* Stamps that cannot be are damage; those that leap are counted. */
+/* Impossible timestamps are damage; timestamps that leap are counted. */
 static void
 test_stamps(void)
 {
@@ -318,7 +328,7 @@ test_stamps(void)
 	    "a later timestamp gives an error and is not written");
 }
 
-/* Take one of a packet's two copies on loopback, as libpcap does. */
+/* Read only one of a packet's two copies on loopback, as libpcap does. */
 static void
 test_copies(void)
 {
@@ -343,7 +353,7 @@ test_copies(void)
 		pcapio_write(&out, 1, q, bytes, bytes);
 		q[i < 2 ? 1 : 10] = 0;	/* it came */
 		pcapio_write(&out, 2, q, bytes, bytes);
-		q[i < 2 ? 1 : 10] = 4;	/* it left, over Ethernet */
+		q[i < 2 ? 1 : 10] = 4;	/* the packet left over Ethernet */
 		q[i < 2 ? 2 : 8] = 0;
 		q[i < 2 ? 3 : 9] = 1;
 		pcapio_write(&out, 3, q, bytes, bytes);
@@ -387,7 +397,10 @@ test_samples(void)
 	}
 }
 
-/* Random packets, some as large as can be, through a file and back. */
+/*
+ * Write random packets, some with the greatest length, to a file and read them
+ * again.
+ */
 static void
 round_trip(void)
 {
@@ -470,7 +483,7 @@ on_alarm(int sig)
 	(void)sig;
 }
 
-/* A signal in the middle of a record, of either reader, is not damage. */
+/* A signal in the middle of a record is not damage, for either reader. */
 static void
 test_signals(void)
 {

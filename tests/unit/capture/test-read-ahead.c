@@ -12,7 +12,7 @@
 
 static char path[] = "/tmp/test-ahead.XXXXXX";
 
-/* Write n frames of up to max bytes; the file's size. */
+/* Write n frames of up to max bytes; return the size of the file. */
 static off_t
 make_file(unsigned n, uint32_t max)
 {

@@ -10,7 +10,7 @@ static uint8_t p[256];
 static uint32_t len;
 static struct frame f;
 
-/* A sound frame with this payload, or an update when it is NULL. */
+/* Make a valid frame with this payload, or with an update if it is NULL. */
 static void
 make_frame(uint8_t tos, bool v6, const void *payload, size_t bytes)
 {
@@ -34,7 +34,7 @@ make_frame(uint8_t tos, bool v6, const void *payload, size_t bytes)
 	len = (uint32_t)(at + bytes);
 }
 
-/* Change one byte of the payload and seal again. */
+/* Change one byte of the payload and write the checksum again. */
 static void
 change_byte(size_t at, uint8_t value)
 {

@@ -16,7 +16,7 @@ static const struct frame_flow v6 = { { 0xfd, 0, 1 }, { 0xfd, 0, 2, [15] = 9 },
 static uint8_t frame[ROOM], payload[ROOM];
 static uint32_t bytes;		/* of payload */
 
-/* One more update: elements in all, n of them here. */
+/* Add an update with n of all `elements` elements. */
 static void
 add_update(uint32_t elements, uint32_t n, uint16_t following, float value)
 {
@@ -48,7 +48,7 @@ add_help(uint32_t xid)
 	bytes += CONTROL_HEADER_BYTES + 8;
 }
 
-/* The same with what stands behind it under these flags, whatever that is. */
+/* Add the same with the bytes that these flags announce, whatever they are. */
 static void
 sealed_help(uint32_t xid, uint8_t flags)
 {
@@ -58,7 +58,10 @@ sealed_help(uint32_t xid, uint8_t flags)
 		payload[bytes++] = (uint8_t)(31 * i + xid);
 }
 
-/* Put the payload into a frame whose UDP checksum is the pseudo header's. */
+/*
+ * Put the payload into a frame whose UDP checksum covers only the pseudo
+ * header.
+ */
 static uint32_t
 make_frame(const struct frame_flow *flow, uint8_t tos, struct frame *f)
 {
@@ -70,7 +73,7 @@ make_frame(const struct frame_flow *flow, uint8_t tos, struct frame *f)
 	return (uint32_t)head + bytes;
 }
 
-/* split_frame() of an exact copy of the first caplen bytes. */
+/* Call split_frame() with an exact copy of the first caplen bytes. */
 static enum split_is
 split_copy(uint8_t tos, split_bytes_fn *own, uint32_t caplen, uint32_t len,
     struct split *s)
@@ -243,7 +246,7 @@ test_others(void)
 	ok(check_split(0, 0, SPLIT_ONE, 0, 0), "regular traffic is not split");
 }
 
-/* Lengths of IP and UDP that are 0, or the first datagram's. */
+/* Test lengths of IP and UDP that are 0, or those of the first datagram. */
 static void
 test_lengths(const struct frame_flow *flow, const char *name)
 {
@@ -302,7 +305,7 @@ test_lengths(const struct frame_flow *flow, const char *name)
 	bytes = 0;
 }
 
-/* A checksum that covers all of it: it was one datagram. */
+/* A payload with a checksum over all of it was one datagram. */
 static void
 test_sealed(void)
 {
@@ -326,7 +329,7 @@ test_sealed(void)
 	bytes = 0;
 }
 
-/* Cut at every byte: only the bytes present are handed out. */
+/* Cut the frame at every byte: only captured bytes are returned. */
 static void
 test_cuts(void)
 {
@@ -367,7 +370,7 @@ test_cuts(void)
 	bytes = 0;
 }
 
-/* Each in a frame of its own: sound, in order, as it was. */
+/* Each datagram gets its own frame: valid, in order and unchanged. */
 static void
 test_pieces(const struct frame_flow *flow, const char *name)
 {
@@ -383,7 +386,8 @@ test_pieces(const struct frame_flow *flow, const char *name)
 		add_update(9, 9, 0, 1);
 	add_update(5, 5, 0, 1);
 	len = make_frame(flow, UPDATE_TOS | 1, &f);
-	if (!flow->v6) {	/* may be fragmented: its number counts */
+	if (!flow->v6) {	/* the datagram may be fragmented, so its IP id
+				 * counts */
 		bytes_put(frame + f.ip_at + 4, 7 << 16, 4);
 		memset(frame + f.ip_at + 10, 0, 2);
 		sum = (uint16_t)~inetsum_fold(inetsum_add(0, frame + f.ip_at,
@@ -406,7 +410,10 @@ test_pieces(const struct frame_flow *flow, const char *name)
 	bytes = 0;
 }
 
-/* No vector is split if it is one datagram, or split at a wrong place. */
+/*
+ * Test that no sparse vector in one datagram is split, or split at a wrong
+ * place.
+ */
 static void
 test_noise(void)
 {

@@ -8,9 +8,12 @@
 #include "common/capture/updates.h"
 #include "tests/unit/tap.h"
 
-static char path[64];		/* of a file in memory */
+static char path[64];		/* path of a file in memory */
 
-/* A frame of an update of this cluster, or regular traffic of cluster 0. */
+/*
+ * Make a frame with an update of this cluster, or with regular traffic if it is
+ * 0.
+ */
 static void
 put_frame(struct pcapio_out *out, uint16_t cluster, uint64_t stamp_ns)
 {
@@ -31,7 +34,10 @@ put_frame(struct pcapio_out *out, uint16_t cluster, uint64_t stamp_ns)
 	pcapio_commit(out, stamp_ns, (uint32_t)at, (uint32_t)at);
 }
 
-/* Write these, cluster and stamp by turns to a stamp of 0, and begin. */
+/*
+ * Write packets from pairs of cluster and timestamp until a timestamp of 0,
+ * then open the file.
+ */
 static struct updates
 open_updates(const uint64_t *what)
 {

@@ -14,7 +14,7 @@
 
 static char path[] = "/tmp/test-behind.XXXXXX";
 
-/* Also where there is one processor. */
+/* also test with the thread if there is one processor */
 static void
 force_thread(struct pcapio_out *out)
 {
@@ -25,7 +25,9 @@ force_thread(struct pcapio_out *out)
 		abort();
 }
 
-/* n frames of up to max bytes, flushed in between where flush says so. */
+/*
+ * Write n frames of up to max bytes, with flushes in between if `flush` is set.
+ */
 static void
 put_frames(struct pcapio_out *out, unsigned n, uint32_t max, unsigned flush)
 {
@@ -41,7 +43,7 @@ put_frames(struct pcapio_out *out, unsigned n, uint32_t max, unsigned flush)
 	}
 }
 
-/* All of the file, the caller's; *size: its bytes. */
+/* Return the whole file, which the caller must free, with *size set. */
 static uint8_t *
 read_file(size_t *size)
 {
@@ -91,7 +93,7 @@ test_same(unsigned n, uint32_t max, unsigned flush)
 	free(two);
 }
 
-/* A disk that is full: known soon, kept, and said at the end. */
+/* A full disk is noticed soon, remembered, and reported at the end. */
 static void
 test_full(void)
 {

@@ -12,7 +12,7 @@ static struct dlp_aggregator job;
 static struct dlp_aggregator_out out;
 static uint64_t now;
 
-/* Worker w, at a port of its own. */
+/* Return the address of worker w, which has its own port. */
 static struct dlp_aggregator_peer
 worker(unsigned w)
 {
@@ -26,7 +26,7 @@ worker(unsigned w)
 	return p;
 }
 
-/* Worker w sends; what comes back is in out. */
+/* Deliver a packet of worker w; its answers are in out. */
 static void
 send_packet(unsigned w, uint8_t state, uint8_t nodes, uint32_t step, int32_t v)
 {
@@ -40,7 +40,9 @@ send_packet(unsigned w, uint8_t state, uint8_t nodes, uint32_t step, int32_t v)
 	dlp_aggregator_receive(&job, bytes, DLP_BYTES, &from[w], &out, now);
 }
 
-/* Is it one answer, to worker w, with this head and first parameter? */
+/*
+ * Is there exactly one answer, to worker w, with this head and first parameter?
+ */
 static bool
 is_answered(unsigned w, uint8_t state, uint8_t nodes, uint32_t step, int32_t v)
 {
@@ -65,7 +67,7 @@ start_session(enum dlp_aggregator_as as, bool median, bool late, uint8_t nodes,
 		send_packet(0, DLP_CONFIGURE, 0, 0, 0);
 }
 
-/* A session in LEARNING with n workers. */
+/* Start a session with n workers, up to LEARNING. */
 static void
 start_learning(enum dlp_aggregator_as as, bool median, bool late, uint8_t n,
     int32_t iterations)
@@ -192,7 +194,10 @@ test_setup(void)
 	    "a worker that has sent a gradient cannot repeat its SETUP");
 }
 
-/* Worker w polls as innet's do; the last parameter of the answer. */
+/*
+ * Send a poll of worker w as innet does; return the last parameter of the
+ * answer.
+ */
 static uint32_t
 poll_missing(unsigned w)
 {
@@ -291,7 +296,7 @@ test_steps(void)
 	    job.n[DLP_AGGREGATOR_STEPS] == 2, "another session can start");
 }
 
-/* Three workers, and 50 ms for the last of them. */
+/* Test three workers, with 50 ms for the last of them. */
 static void
 straggle(bool median, bool late, uint8_t n)
 {
@@ -461,7 +466,7 @@ by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* N values through the job, against sorting them. */
+/* Reduce N values by the job, and compare with a sort. */
 static bool
 median_is_sorting(uint8_t n, struct rng *rng, int32_t range)
 {
@@ -526,7 +531,7 @@ test_lengths(void)
 	    "a packet that has not 30 bytes is counted and not answered");
 }
 
-/* Worker w gives n elements, v and then multiples of it. */
+/* Worker w sends n elements: v and then multiples of it. */
 static void
 send_vector(unsigned w, uint32_t step, uint32_t n, int32_t v)
 {
@@ -542,7 +547,7 @@ send_vector(unsigned w, uint32_t step, uint32_t n, int32_t v)
 	    now);
 }
 
-/* Has the aggregate in out n elements, multiples of v? */
+/* Does the aggregate in out have n elements that are multiples of v? */
 static bool
 result_is(uint32_t n, int32_t v)
 {

@@ -10,7 +10,7 @@
 static struct dlp_ask ask;
 static uint64_t now;
 
-/* Is this sent now? */
+/* Does the worker send this packet now? */
 static bool
 sends_packet(uint8_t state, uint8_t nodes, uint32_t step, int32_t v)
 {
@@ -28,7 +28,10 @@ receive_packet(uint8_t state, uint8_t nodes, uint32_t step, int32_t v)
 	return dlp_ask_receive(&ask, &d, now);
 }
 
-/* The aggregator echoes what was sent last, in this state and step. */
+/*
+ * Receive the aggregator's echo of the packet that the worker sent last, with
+ * this state and step.
+ */
 static enum dlp_ask_news
 hears_echo(uint8_t state, uint32_t step)
 {
@@ -48,7 +51,7 @@ start_ask(bool resets, bool configures)
 	dlp_ask_start(&ask, now);
 }
 
-/* In the phase ready, in a session of two steps. */
+/* Bring the worker into the phase ready, in a session of two steps. */
 static void
 open_session(void)
 {
@@ -59,7 +62,7 @@ open_session(void)
 	hears_echo(DLP_LEARNING, 0);
 }
 
-/* The same, of an aggregator of innet's, where worker 0 is missing. */
+/* Do the same with an aggregator of innet, where worker 0 is missing. */
 static void
 open_innets(void)
 {
@@ -71,7 +74,7 @@ open_innets(void)
 	hears_echo(DLP_LEARNING, 0);
 }
 
-/* The last packet was a poll of this step: these are missing. */
+/* Answer the last packet, a poll of this step, with the missing workers. */
 static enum dlp_ask_news
 hears_missing(uint32_t step, int32_t missing)
 {

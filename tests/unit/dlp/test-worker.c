@@ -22,14 +22,17 @@ make_worker(bool leads, bool median)
 	now = SECOND;
 }
 
-/* Is this state sent now? */
+/* Does the worker send a packet with this state now? */
 static bool
 sends_packet(uint8_t state)
 {
 	return dlp_worker_next(&w, now) && w.ask.out.state == state;
 }
 
-/* A packet whose first parameters are those; for SETUP, a scale of 100. */
+/*
+ * Receive a packet whose first parameters are these; for SETUP, with a scale of
+ * 100.
+ */
 static enum dlp_ask_news
 receive_packet(uint8_t state, uint32_t step, int32_t a, int32_t b)
 {
@@ -39,7 +42,7 @@ receive_packet(uint8_t state, uint32_t step, int32_t a, int32_t b)
 	return dlp_worker_receive(&w, &d, now);
 }
 
-/* The poll is answered by an aggregator of innet's, which lacks these. */
+/* Answer the poll as an aggregator of innet, with these workers missing. */
 static enum dlp_ask_news
 answer_poll(uint8_t state, uint32_t step, int32_t missing)
 {
@@ -50,7 +53,7 @@ answer_poll(uint8_t state, uint32_t step, int32_t missing)
 	return dlp_worker_receive(&w, &d, now);
 }
 
-/* A session of two steps and four workers opens. */
+/* Open a session of two steps and four workers. */
 static bool
 open_session(void)
 {
@@ -123,7 +126,7 @@ test_session(void)
 	    w.n[DLP_WORKER_OVERFLOWN] == 1, "a saturated result is NaN");
 }
 
-/* It has ended, and says why. */
+/* Has the worker ended with this reason? */
 static void
 ended_with(const char *words)
 {
@@ -235,7 +238,9 @@ test_ends(void)
 	ended_with("no result of step 0 after 3.0 s; no packet was received");
 }
 
-/* More than six elements, to innet's aggregator and to a published one. */
+/*
+ * Send more than six elements to an aggregator of innet and to a published one.
+ */
 static void
 test_long(void)
 {

@@ -114,7 +114,7 @@ test_whole(void)
 	    vec_get(p + 6, 0) == 2 && vec_get(p + 6, 1) == 8 &&
 	    vec_get(p + 6, 2) == 0.5f, "observations are bytes, and the other "
 	    "parts are floats");
-	memset(p, 255, 6);	/* as floats they would be none */
+	memset(p, 255, 6);	/* as floats these would not be numbers */
 	ok(codec_get(&kind, p, 18, 18, &rows, 0) == NULL &&
 	    rows.obs[0] == 255 && rows.next[2] == 255 && rows.reward[0] == 8,
 	    "any byte is a valid observation");
@@ -136,7 +136,8 @@ is_refused(const char *why, size_t at, float x, size_t len)
 	codec_put(&choices, &(struct experience){ .obs = seen, .next = seen,
 	    .go = 1 }, p, bytes);
 	vec_set(p, at, x);
-	p = realloc(p, len == 0 ? 1 : len);	/* so that ASan sees beyond */
+	p = realloc(p, len == 0 ? 1 : len);	/* so that ASan detects a read
+						 * past the end */
 	got = codec_get(&choices, p, len, bytes, &rows, 0);
 	ok(got != NULL && strcmp(got, why) == 0,
 	    "invalid bytes are refused: %s (%g at %zu, %zu "
@@ -171,7 +172,7 @@ test_hostile(void)
 }
 
 /*
- * Experiences of steps of n of two episodes: each refers to what it shows, and
+ * Encode experiences of n steps of two episodes: each refers to its frames, and
  * every frame is on the list once.  A second film starts again.
  */
 static void

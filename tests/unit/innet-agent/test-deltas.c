@@ -20,8 +20,8 @@ struct answer {
 static const volatile sig_atomic_t never;
 
 /*
- * From the weights 10 and 20, which lessons have made of 9 and 18, the agent
- * gets those answers, and must go on with that.
+ * The agent has weights 10 and 20 after a round of training that began with 9
+ * and 18.  It gets these answers, and must continue with these weights.
  */
 static void
 test_answers(const struct answer *a, size_t n, float w0, float w1,

@@ -9,7 +9,7 @@
 
 enum { STEPS = 20000, OBS_MAX = 400 };
 
-/* The bounds of the numbers observed; the last of them holds for the rest. */
+/* The bounds of the observed numbers; the last bound holds for the rest. */
 static const struct {
 	const struct env_kind *kind;
 	float most[6];
@@ -101,7 +101,9 @@ test_seeds(const struct env_kind *k)
 		env_close(&e[i]);
 }
 
-/* An action beyond the bounds acts like the bound; the car pays for it. */
+/*
+ * An action beyond the bounds acts like the bound; the car still pays for it.
+ */
 static void
 test_clipping(const struct env_kind *k, double cost)
 {
@@ -131,8 +133,8 @@ test_clipping(const struct env_kind *k, double cost)
 }
 
 /*
- * Steps until an episode ends by itself, with the sum of its rewards; 0 if the
- * time was up first.
+ * Return the steps until an episode ends by itself, with the sum of its
+ * rewards, or 0 if the time limit came first.
  */
 static uint32_t
 play_to_goal(const struct env_kind *k, union env_action (*act)(const float *),
@@ -178,7 +180,7 @@ push_right(const float *obs)
 	return (union env_action){ .index = 1 };
 }
 
-/* Play that reaches the goal is rewarded and ended as the rules say. */
+/* Play that reaches the goal gets the reward of the rules and ends. */
 static void
 test_goals(void)
 {
@@ -202,7 +204,7 @@ test_goals(void)
 	    "a cart that is pushed to one side loses its pole");
 }
 
-/* Links without torque keep their energy: its change over 200 steps. */
+/* Return the change of energy of links without torque over 200 steps. */
 static void
 test_energy(void)
 {

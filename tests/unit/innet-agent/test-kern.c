@@ -28,7 +28,8 @@ fill_random(float *v, float *copy, size_t n)
 enum from { ZERO, OWN, BIAS, FROMS };
 
 /*
- * One shape, a and b as they are or transposed; what lies past c must stay.
+ * Compute one shape with a and b as they are or transposed; bytes after c must
+ * not change.
  */
 static bool
 gemm_agrees(const struct kern *fast, size_t m, size_t n, size_t k,
@@ -84,7 +85,7 @@ test_gemm(const struct kern *fast)
 	static const size_t ns[] = { 0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33,
 		47, 64, 70, 128, 130 };
 	static const size_t ks[] = { 0, 1, 4, 5, 8, 64, 255, 256, 257 };
-	/* of which A is packed, too, once a band of 258 rows */
+	/* a is packed too after a band of 258 rows */
 	static const struct { size_t m, n, k; } tall[] = { { 129, 64, 3 },
 		{ 130, 70, 256 }, { 134, 144, 100 }, { 256, 130, 257 },
 		{ 258, 64, 1 }, { 259, 65, 20 }, { 263, 80, 9 },
@@ -107,7 +108,7 @@ test_gemm(const struct kern *fast)
 	    shapes);
 }
 
-/* Is each number of d the one of c, or are both not a number? */
+/* Does each number of d equal that of c, or are both NaN? */
 static bool
 same_numbers(const float *c, const float *d, size_t n)
 {
@@ -119,8 +120,8 @@ same_numbers(const float *c, const float *d, size_t n)
 }
 
 /*
- * Products of subnormal numbers, of zeros with signs, of infinities and of
- * what is not a number, among ordinary ones.
+ * Test products of subnormal numbers, signed zeros, infinities and NaN among
+ * ordinary numbers.
  */
 static void
 test_odd_products(const struct kern *fast)
@@ -132,7 +133,7 @@ test_odd_products(const struct kern *fast)
 	bool same = true;
 
 	for (int turn = 0; turn < 400; turn++) {
-		/* Without infinities in half of the turns. */
+		/* half of the runs have no infinities */
 		const size_t some = turn % 2 ? 15 : 8;
 		const size_t m = 1 + rng_below(&rng, 37);
 		const size_t n = 1 + rng_below(&rng, 37);

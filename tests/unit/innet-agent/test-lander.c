@@ -19,12 +19,12 @@ enum { OBS = 8, EPISODES = 400 };
 
 static const double dt = 1.0 / LANDER_FPS, gravity = 10;
 
-/* How a number of episodes went. */
+/* Results of a number of episodes. */
 struct flights {
-	double mean, sd, good;	/* good: share of those worth 200 or more */
+	double mean, sd, good;	/* good: share of episodes worth 200 or more */
 	double steps;		/* mean */
 	unsigned ends[3];	/* by -100, by +100, by the time limit */
-	unsigned odd;		/* an end that its last observation belies */
+	unsigned odd;		/* ends that the observation contradicts */
 	uint64_t digest;
 };
 
@@ -45,8 +45,9 @@ add_digest(uint64_t sum, const void *data, size_t n)
 }
 
 /*
- * The pilot Gymnasium shows the lander with: lean towards the pad, sink slower
- * the nearer, with the legs down only brake.  x: thrust up and turn, -1 ... 1.
+ * The pilot of Gymnasium's example: lean towards the pad, sink more slowly near
+ * the ground, and only brake when the legs touch.  x: thrust and turn, -1 ...
+ * 1.
  */
 static union env_action
 steer(const struct env_kind *kind, const float *o)
@@ -94,7 +95,7 @@ can_be_last(const struct env_result *r, const float *o)
 	return r->reward == -100 && (away || fabsf(o[1]) < 1);
 }
 
-/* Fly that many episodes, by the pilot or by chance. */
+/* Fly that many episodes, with the pilot or with random actions. */
 static struct flights
 fly_episodes(const struct env_kind *kind, uint64_t seed, unsigned episodes,
     bool able)
@@ -140,9 +141,9 @@ print_flights(const char *who, const struct flights *f)
 }
 
 /*
- * How the pilot and chance fare with one kind.  That with Box2D the discrete
- * pilot makes about 240, nine flights in ten good, was measured elsewhere; the
- * continuous one, which has more to choose from, hardly ever fails.
+ * Test the pilot and random actions with one kind of lander.  Elsewhere we
+ * measured with Box2D that the discrete pilot gets about 240, with nine good
+ * flights in ten.  The continuous pilot has more choices and hardly ever fails.
  */
 static struct flights
 test_pilot(const struct env_kind *kind)
@@ -337,7 +338,7 @@ test_slope(struct planar *w)
 	    "friction is sqrt(0.2 x 0.1) of the weight");
 }
 
-/* Two kinds fly equally well, as far as that many flights can show. */
+/* Two kinds fly equally well, as far as this number of flights can show. */
 static void
 compare_flights(const struct env_kind *kind, const struct flights *a,
     const struct flights *b)

@@ -215,7 +215,8 @@ test_priorities(void)
 	ok(drawn[11] > 0, "an experience drawn 4 times as often has a quarter "
 	    "of the weight");
 	b.id[0] = 12;
-	b.id[1] = 7;		/* is replaced by 12, and must not harm it */
+	b.id[1] = 7;		/* was replaced by 12, so this must not affect
+				 * 12 */
 	b.id[2] = 8;
 	b.priority[0] = 1;
 	b.priority[1] = 99;

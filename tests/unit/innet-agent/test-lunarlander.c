@@ -116,7 +116,7 @@ reward_between(struct env *e, struct lander_pose from, struct lander_pose to,
 	return r.reward;
 }
 
-/* Above the pad, as an observation of zeros has it. */
+/* Place the lander above the pad, where an observation is all zeros. */
 static const struct lander_pose zero = {
 	.x = 10, .y = 400 / 30.0 / 4 + 18 / 30.0,
 };
@@ -248,7 +248,7 @@ peek_random(const struct env *e, double d[2])
 		d[i] = rng_uniform(&rng, -1, 1) / 30;
 }
 
-/* Is impulse i (-ox f, -oy f) at (x + ox, y + oy) and more? */
+/* Is impulse i (-ox f, -oy f) at (x + ox, y + oy), plus a small part? */
 static bool
 is_hit(unsigned i, struct lander_pose p, double ox, double oy, double f,
     double mx, double my)
@@ -260,8 +260,8 @@ is_hit(unsigned i, struct lander_pose p, double ox, double oy, double f,
 }
 
 /*
- * One step from a slanted pose: with main and side the power and direction
- * that Gymnasium makes of the action, are the right impulses given?
+ * Make one step from a tilted pose.  `main` and `side` are power and direction
+ * that Gymnasium derives from the action.  Are the impulses right?
  */
 static bool
 test_firing(struct env *e, union env_action a, double main_m, double side_s)

@@ -12,11 +12,15 @@ main(void)
 	static const uint32_t key[] = { 0x123, 0x234, 0x345, 0x456 };
 	static const uint32_t authors[] = { 1067595299, 955945823, 477289528,
 	    4107218783, 4228976476 };
-	/* numpy 1.24: RandomState(seed).rand(4), and of [5, 1] the last. */
+	/*
+	 * numpy 1.24: RandomState(seed).rand(4), and the last one for seed [5,
+	 * 1].
+	 */
 	static const struct {
 		uint64_t seed;
 		double x[4];
-		uint32_t bits;		/* then randint(2), the first on top */
+		uint32_t bits;		/* then randint(2), the first in the top
+					 * bit */
 	} numpy[] = {
 		{ 0, { 0x1.18fe1565f12a8p-1, 0x1.6e2d4cf608733p-1,
 		    0x1.349d66b6e894bp-1, 0x1.16faedb6395f5p-1 }, 0xe416 },

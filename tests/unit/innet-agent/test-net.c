@@ -36,7 +36,10 @@ fill_random(float *v, size_t n, struct rng *rng)
 		v[i] = (float)rng_uniform(rng, -1, 1);
 }
 
-/* Return the largest difference between slopes by v[0..n) and those in got. */
+/*
+ * Return the largest difference between slopes by v[0..n) and the gradients in
+ * got.
+ */
 static double
 worst_of(struct net *net, const float *w, float *v, size_t n,
     const float *got)

@@ -168,7 +168,8 @@ test_slopes(const struct algo *algo, const struct env_kind *kind,
 	j.l.own_optimizer = ahead ? &o : NULL;
 	algo->play(&j.l);
 	algo->learn(&j.l);	/* the target is a copy of these weights; */
-	algo->init(&j.l, j.l.w, &rng);	/* and ours are others from now on */
+	algo->init(&j.l, j.l.w, &rng);	/* and the weights of the agent change
+					 * from now on */
 	algo->play(&j.l);
 	algo->learn(&j.l);
 	j.o = j.l.self;
@@ -177,7 +178,7 @@ test_slopes(const struct algo *algo, const struct env_kind *kind,
 	j.target = calloc(j.l.params, sizeof(*j.w));
 	copy_weights(j.w, j.l.w, j.l.params);
 	copy_weights(j.still, j.l.w, j.l.params);
-	if (ahead) {	/* what stands still has taken its step */
+	if (ahead) {	/* the net that stays constant has made its step */
 		float *w = calloc(j.l.params, sizeof(*w));
 
 		memcpy(w, j.l.w, j.l.params * sizeof(*w));
@@ -209,7 +210,7 @@ test_slopes(const struct algo *algo, const struct env_kind *kind,
 }
 
 /*
- * The priorities of a batch are the distances of its values from their goals.
+ * The priorities of a batch are the distances of its values from their targets.
  */
 static void
 test_priorities(const struct algo *algo, const struct env_kind *kind,
@@ -224,7 +225,7 @@ test_priorities(const struct algo *algo, const struct env_kind *kind,
 	learner_open(&l, kind, algo, &hyper, 1, NULL, &t);
 	l.sink.apply = discard_gradient;
 	algo->play(&l);
-	algo->learn(&l);	/* the target is what the weights are */
+	algo->learn(&l);	/* the target has the present weights */
 	o = l.self;
 	algo->prioritize(&l, &o->batch->rows, BATCH, alone);
 	for (size_t i = 0; i < BATCH; i++) {

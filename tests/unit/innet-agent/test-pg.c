@@ -17,7 +17,7 @@
 enum { OBS = CHANCE_OBS, ENVS = 3, HORIZON = 40, ROWS = ENVS * HORIZON };
 
 static const volatile sig_atomic_t never;
-static float *sent;			/* the gradient that went up */
+static float *sent;			/* the gradient that was sent */
 
 static enum optimizer_status
 keep_gradient(void *self, float *w, const float *grad, float reward)
@@ -52,10 +52,10 @@ spread_weights(struct learner *l, double by)
 		l->w[i] += (float)rng_uniform(&rng, -by, by);
 }
 
-/* The history of one environment, played once more by itself. */
+/* Play the history of one environment again. */
 struct past {
 	struct env_result got[HORIZON];
-	double now[HORIZON], after[HORIZON];	/* what these are worth */
+	double now[HORIZON], after[HORIZON];	/* values of the states */
 };
 
 static struct past
@@ -199,7 +199,8 @@ test_slope(const struct algo *algo, const struct env_kind *kind)
 	spread_weights(&l, 0.3);
 	l.algo->play(&l);
 	if (algo == &algo_ppo)
-		spread_weights(&l, 0.15);	/* the policy has moved since */
+		spread_weights(&l, 0.15);	/* the policy has changed since
+						 */
 	l.sink =
 	    (struct gradient_sink){.apply = keep_gradient, .self = &l.params};
 	l.algo->learn(&l);

@@ -16,7 +16,7 @@ enum { SHARDS = 3, EACH = 40, BATCH = 100, ITEMS = SHARDS * EACH };
 struct site {
 	struct replay_buffer b[SHARDS];
 	uint64_t id[ITEMS];
-	double weigh[SHARDS];	/* as seen last */
+	double weigh[SHARDS];	/* weights at the last read */
 	struct rng rng;
 };
 
@@ -86,8 +86,8 @@ add_chances(const struct site *s, double *due)
 }
 
 /*
- * Draw by the sums seen last; what each draw should have brought on average by
- * its own word, 1 / P, goes into *told, by item into said.
+ * Draw by the sums of the last read.  Add 1 / P of each draw to *told and, by
+ * item, to said; on average this is the number of items.
  */
 static void
 draw_union(struct site *s, double *hits, double *told)
@@ -99,7 +99,7 @@ draw_union(struct site *s, double *hits, double *told)
 
 	shards_divide(s->weigh, SHARDS, BATCH, &s->rng, share);
 	for (size_t k = 0; k < SHARDS; k++) {
-		read_weight(s, k);	/* of before the draw */
+		read_weight(s, k);	/* the weight before the draw */
 		if (share[k] == 0)
 			continue;
 		replay_buffer_sample(&s->b[k], &s->rng, share[k], 1, false, d);
@@ -115,8 +115,8 @@ draw_union(struct site *s, double *hits, double *told)
 }
 
 /*
- * Return chi-squared of hits, of ITEMS - 1 degrees, in deviations from its
- * mean.
+ * Return chi-squared of hits with ITEMS - 1 degrees of freedom, as its distance
+ * from the mean in deviations.
  */
 static double
 chi_squared_excess(const double *hits, const double *due)
@@ -129,8 +129,9 @@ chi_squared_excess(const double *hits, const double *due)
 }
 
 /*
- * Rounds of draws; in each one priority changes, after the sums were seen if
- * old.  Returns excess(), and what 1 / P says that there are of items.
+ * Run rounds of draws.  In each round one priority changes, after the read of
+ * the sums if `old` is set.  Return excess(), and the number of items that 1 /
+ * P gives.
  */
 static double
 run_rounds(uint64_t seed, bool old, double *items)
@@ -222,7 +223,7 @@ main(void)
 	    "draws over three shards follow the priorities of all shards while "
 	    "these change");
 	ok(fabs(items - ITEMS) < 2, "the mean of 1 / P is the number of items");
-	/* the share of a shard is old by a change of one item */
+	/* the sum of a shard is old by the change of one item */
 	ok(fabs(run_rounds(2, true, &items)) < 4,
 	    "draws by old sums follow the priorities too");
 	ok(fabs(items - ITEMS) < 2, "the mean of 1 / P is right with old sums "

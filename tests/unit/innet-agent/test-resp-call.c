@@ -9,7 +9,7 @@
 #include "cmd/innet-agent/apex/resp-call.h"
 #include "tests/unit/tap.h"
 
-static char path[64];		/* where a server listens */
+static char path[64];		/* the path at which a server listens */
 static int door;
 
 /* Return a client that is connected to *far. */
@@ -48,7 +48,8 @@ test_request(void)
 	respcall_arg(&c, big, sizeof(big));
 	respcall_count(&c, 18446744073709551615u);
 	respcall_words(&c, (const char *[]){ "PING", "", NULL });
-	big[0] = 'y';		/* borrowed, so this is sent */
+	big[0] = 'y';		/* the bulk was not copied, so the change is
+				 * sent */
 	ok(respcall_send(&c, "ADD"), "the client sends two requests");
 	n = (size_t)sprintf(want, "*4\r\n$3\r\nADD\r\n$4\r\n0.25\r\n$5000\r\n");
 	memcpy(want + n, big, sizeof(big));
@@ -140,7 +141,7 @@ test_long(void)
 	close(far);
 }
 
-/* Does c->why begin with that, behind the name of the server? */
+/* Does c->why begin with that, after the name of the server? */
 static bool
 check_reason(const struct respcall *c, const char *why)
 {
@@ -232,7 +233,7 @@ start_writer(const struct respcall *c, int far, const char *bytes, size_t len,
 	_exit(0);
 }
 
-/* Read replies until that fails, as slowly as they arrive. */
+/* Read replies until this fails, as slowly as they arrive. */
 static void
 read_all(struct respcall *c)
 {
@@ -269,7 +270,7 @@ test_flood(const char *begin, const char *bytes, useconds_t pause,
 		memcpy(much + n, bytes, strlen(bytes));
 		n += strlen(bytes);
 	}
-	/* it has begun, however late the other process is */
+	/* the reply has begun, even if the other process is slow */
 	send_answer(far, *begin != '\0' ? begin : bytes);
 	pid = start_writer(&c, far, much, n, pause);
 	close(far);

@@ -1,4 +1,6 @@
-/* Test replies of every kind, cut at any byte, and bytes that are no reply. */
+/*
+ * Test replies of every kind, cut at any byte, and bytes that are not a reply.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +11,8 @@
 static uint8_t room[RESPREPLY_LINE_MAX + 1];
 
 /*
- * Print a line for each element of the bytes, which arrive in pieces of step.
+ * Print a line for each element of the bytes, which arrive in pieces of `step`
+ * bytes.
  */
 static const char *
 print_elements(const char *p, size_t len, size_t step)

@@ -13,7 +13,7 @@
 #include "cmd/innet-agent/presets.h"
 #include "tests/unit/tap.h"
 
-static const struct kern *use;		/* what kern_best() says: */
+static const struct kern *use;		/* the result of kern_best() */
 const struct kern *__real_kern_best(void);
 const struct kern *__wrap_kern_best(void);
 
@@ -89,7 +89,7 @@ test_same(const char *algo, const char *env, uint64_t hidden, uint64_t steps)
 int
 main(void)
 {
-	/* widths that fill no vector, and those of the presets */
+	/* widths that do not fill a vector, and those of the presets */
 	test_same("a2c", "cartpole", 13, 3000);
 	test_same("ppo", "lunarlander-continuous", 27, 17000);
 	test_same("dqn", "cartpole", 64, 2000);

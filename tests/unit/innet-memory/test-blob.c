@@ -1,4 +1,4 @@
-/* blob.h: holders, the account and its limit */
+/* Test blob.h: holders, the account and its limit. */
 #include "cmd/innet-memory/store/blob.h"
 #include "tests/unit/tap.h"
 

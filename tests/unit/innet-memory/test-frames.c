@@ -190,7 +190,7 @@ test_refer(void)
 	ok(account.used == 0, "an unused frame leaves nothing on the account");
 }
 
-/* A long tail is held, from its first byte on. */
+/* A long tail is shared with its blob, from its first byte on. */
 static void
 test_tail(void)
 {

@@ -12,7 +12,7 @@ enum { TURN = 64 << 10, ALL = 8 << 20, BLOB_MOST = 20000, TEXT_MOST = 60 };
 
 static struct account account = { .limit = SIZE_MAX };
 
-/* Open two sockets, the first of which takes more than one turn. */
+/* Open two sockets; the first one accepts more than one turn. */
 static void
 open_sockets(int fd[2])
 {

@@ -7,7 +7,7 @@
 
 static struct newest n;
 
-/* An update of worker 3; is it newer?  Then it is noted. */
+/* Is an update of worker 3 newer?  If so, record it. */
 static bool
 take_update(uint16_t following, uint32_t sequence)
 {

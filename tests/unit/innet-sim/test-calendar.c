@@ -21,7 +21,7 @@ push(struct both *b, uint64_t t, uint32_t id)
 	calendar_push(&b->c, heap_make(t, id));
 }
 
-/* The next of both: is it the same? */
+/* Do calendar and heap return the same next event? */
 static bool
 pop(struct both *b, struct heap *x)
 {
@@ -31,7 +31,7 @@ pop(struct both *b, struct heap *x)
 	return calendar_pop(&b->c, x) == 1 && x->key == want.key;
 }
 
-/* Events that each are due again after a gap of up to 1 << bits ns. */
+/* Test events that are each due again after a gap of up to 1 << bits ns. */
 static bool
 agrees(uint64_t seed, size_t events, unsigned bits, int rounds)
 {
@@ -44,7 +44,7 @@ agrees(uint64_t seed, size_t events, unsigned bits, int rounds)
 		push(&b, rng_below(&r, (uint64_t)1 << bits), (uint32_t)i);
 	for (int i = 0; i < rounds && same && b.n > 0; i++) {
 		same = pop(&b, &x);
-		if (rng_below(&r, 1000) == 0)	/* another pace from now on */
+		if (rng_below(&r, 1000) == 0)	/* another pace from here on */
 			bits = (unsigned)rng_below(&r, 50);
 		if (rng_below(&r, 500) != 0)
 			push(&b, heap_ns(&x) + rng_below(&r, (uint64_t)1 <<

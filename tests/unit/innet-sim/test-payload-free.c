@@ -10,7 +10,8 @@
 enum { FRAME = 100, TIME = 100 };	/* bytes, ns a frame */
 
 static unsigned left, lost, busy;	/* updates; times */
-static uint16_t merged;			/* constituents of them */
+static uint16_t merged;			/* constituents of the updates that left
+					 */
 
 static void
 on_leave(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)

@@ -51,20 +51,24 @@ datagram_arrives(int tos)
 	setsockopt(from, IPPROTO_IP, IP_TOS, &tos, sizeof(tos));
 	sendto(from, "12345678", 8, 0, (const struct sockaddr *)&at,
 	    sizeof(at));
-	got = poll(&p, 1, 0) == 1;	/* the loopback is no queue */
+	got = poll(&p, 1, 0) == 1;	/* the loopback has no queue, so the
+					 * datagram is there at once */
 	close(to);
 	close(from);
 	return got;
 }
 
-/* Was this process delayed after that beat, so that the programs opened? */
+/*
+ * Was this process so slow after the heartbeat that the programs let packets
+ * pass?
+ */
 static bool
 was_delayed(uint64_t beat_ns)
 {
 	return timer_mono_ns() - beat_ns >= BPF_CLASSIFIER_OPEN_NS;
 }
 
-/* With beats, are marked frames selected, and no others? */
+/* After a heartbeat, does the program select marked frames and no others? */
 static bool
 selects_marked(struct bpf_classifier *s)
 {
@@ -97,7 +101,7 @@ test_hook(struct bpf_classifier *s, bool filter)
 	bpf_classifier_release_all(s);
 	ok(datagram_arrives(SEG_TOS), "after the program is detached all "
 	    "packets pass");
-	if (filter) {		/* one that was killed has left its own */
+	if (filter) {		/* a killed process has left its filter */
 		ok(bpf_attach_as_filter(&h, s->of_hook, LOOPBACK, false) ==
 			0,
 		    "the next process replaces the filter of a killed process");
@@ -143,7 +147,7 @@ segments_run(struct netport *p, struct netport_in *in)
 	return good;
 }
 
-/* Does a marked datagram arrive by XDP, with its checksum to be computed? */
+/* Does a marked datagram arrive by XDP, with a checksum to complete? */
 static bool
 completes_checksum(struct netport *p, struct netport_in *in)
 {
@@ -153,7 +157,7 @@ completes_checksum(struct netport *p, struct netport_in *in)
 	    in->got[0].head.csum_start == 34;
 }
 
-/* Run a test n times, each with a beat, and again after a delay. */
+/* Run a test n times, each after a heartbeat, and repeat it after a delay. */
 static bool
 repeat(int n, struct bpf_classifier *s, bool (*what)(struct netport *,
     struct netport_in *), struct netport *p, struct netport_in *in)
@@ -188,7 +192,7 @@ test_xdp(struct bpf_classifier *s)
 	    netport_describe(&p));
 	ok(datagram_arrives(SEG_TOS), "without heartbeats the port lets all "
 	    "packets pass");
-	/* more often than it has room for frames */
+	/* more often than there is room for frames */
 	ok(repeat(NETPORT_XDP_COME + 100, s, completes_checksum, &p, &in),
 	    "a run leaves as datagrams, each with its headers completed");
 	ok(datagram_arrives(0), "no frame was lost");

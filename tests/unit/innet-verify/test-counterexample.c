@@ -15,7 +15,7 @@ static const struct spec two = {
 	}
 };
 
-/* Is the schedule admitted?  If not, for this reason. */
+/* Is the schedule admitted?  If not, is this the reason? */
 static void
 test_admission(struct planned_update *row, size_t n, const char *why,
     const char *name)

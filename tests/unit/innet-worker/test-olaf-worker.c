@@ -30,7 +30,7 @@ start_worker(enum txctl_kind control)
 	now = SECOND;
 }
 
-/* A model's packet of range r comes, to that worker of cluster 2. */
+/* Receive a packet with range r of the model for that worker of cluster 2. */
 static bool
 model_comes(uint32_t r, uint32_t version, uint32_t worker)
 {
@@ -44,7 +44,10 @@ model_comes(uint32_t r, uint32_t version, uint32_t worker)
 	return olaf_worker_take(&w, &u, now);
 }
 
-/* The ranges that what is sent now has, as bits; 0: nothing is. */
+/*
+ * Return the ranges of the request that is sent now, as bits, or 0 if there is
+ * none.
+ */
 static unsigned
 ranges_sent(void)
 {
@@ -106,7 +109,7 @@ test_gives_up(void)
 	    " 3.0 s") == 0, "%s", why);
 }
 
-/* Is a gradient sent, and does it have this sequence number? */
+/* Is a gradient with this sequence number sent? */
 static bool
 offer_gradient(uint32_t sequence, double draw)
 {

@@ -14,7 +14,7 @@ static uint16_t given[SEGS];
 static float vec[ELEMENTS];
 static uint8_t heads[4 * UDP_SCATTER_HEAD_BYTES];
 
-/* Is the place that of `bytes` bytes from segment i on? */
+/* Is the place `bytes` bytes long, from segment i on? */
 static bool
 is_place(uint32_t i, size_t bytes)
 {
@@ -25,7 +25,7 @@ is_place(uint32_t i, size_t bytes)
 	       l.head_bytes == SEG_HEADER_BYTES && l.body_bytes == 4 * FLOATS;
 }
 
-/* Four results, the first of which is i, of an iteration: are they foreseen? */
+/* Are four results of an iteration, from segment i on, the expected ones? */
 static bool
 are_expected(uint32_t iteration, uint32_t i, uint32_t then, uint8_t tos)
 {

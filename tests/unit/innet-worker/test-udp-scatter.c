@@ -22,7 +22,7 @@ send_run(size_t n, size_t each, size_t last, uint8_t salt)
 	    (int)n && poll(&p, 1, 10000) == 1;
 }
 
-/* Is the k-th datagram's head, and its body, as it was sent? */
+/* Do the head and the body of the k-th datagram equal those that were sent? */
 static bool
 is_part(const struct udpio_packet *p, size_t k)
 {
@@ -32,7 +32,7 @@ is_part(const struct udpio_packet *p, size_t k)
 	    p->len - HEAD) == 0 && p->body == vec + k * BODY;
 }
 
-/* Check that the len bytes received landed as n datagrams. */
+/* Check that the len received bytes are n datagrams in their place. */
 static bool
 test_landed(const struct udp_scatter *l, size_t n, size_t len)
 {
@@ -48,7 +48,7 @@ test_landed(const struct udp_scatter *l, size_t n, size_t len)
 	return good && k == n;
 }
 
-/* It did not, and is put together again. */
+/* Check that the bytes are not in their place, and are reassembled. */
 static bool
 test_gathered(const struct udp_scatter *l, size_t len)
 {

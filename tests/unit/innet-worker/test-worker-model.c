@@ -7,7 +7,7 @@
 
 enum { MOST = 12 };
 
-/* Range r of a model cut as *m is, all elements `value`. */
+/* Make range r of a model with the ranges of *m, all elements `value`. */
 static struct update
 make_packet(const struct worker_model *m, uint32_t r, uint32_t version,
     float value, uint8_t bytes[4 * MOST])
@@ -22,7 +22,10 @@ make_packet(const struct worker_model *m, uint32_t r, uint32_t version,
 	return u;
 }
 
-/* All cuts of vectors to MOST elements: ranges lie side by side. */
+/*
+ * Test all lengths of ranges of vectors up to MOST elements: ranges have no
+ * gaps.
+ */
 static bool
 test_cover(void)
 {

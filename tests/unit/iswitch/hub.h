@@ -37,23 +37,23 @@ struct hub {
 	bool member[WORKERS], dead, halted;
 	uint32_t from[WORKERS];
 	unsigned h, members;
-	bool begun;		/* a slot has */
+	bool begun;		/* a slot has started */
 	bool founded;
 	uint32_t start, newest;
 	uint32_t elements;
 	struct slot slot[2][SEGS];
 	struct slot kept[KEEP][SEGS];	/* by iteration % KEEP */
 	uint64_t straggler_ns, began_ns[2][SEGS];
-	unsigned fails;		/* a status for Joins, 0 none */
+	unsigned fails;		/* status of the Acks of Joins, or 0 */
 };
 
 struct doer {
 	struct sync_worker l;
 	float grad[2][ELEMENTS], result[2][ELEMENTS];
 	bool joined_late, dead, busy;
-	uint64_t ready_ns;	/* when its next gradient is */
+	uint64_t ready_ns;	/* time of its next gradient */
 	uint64_t think_ns;
-	uint32_t done;		/* results taken */
+	uint32_t done;		/* number of results */
 	bool wrong, partial;
 };
 
@@ -67,7 +67,7 @@ struct world {
 	struct doer doer[WORKERS];
 	struct datagram *fly;	/* a heap */
 	size_t flying;
-	bool early;		/* results need not have all */
+	bool early;		/* results may lack members */
 };
 
 static inline bool
@@ -105,7 +105,7 @@ land(struct world *w)
 	return first;
 }
 
-/* Send it through the bad network. */
+/* Send the datagram through the bad network. */
 static inline void
 post(struct world *w, int from, int to, uint8_t tos, const uint8_t *p,
     size_t len)
@@ -127,7 +127,7 @@ post(struct world *w, int from, int to, uint8_t tos, const uint8_t *p,
 	}
 }
 
-/* The gradient of a worker: whole numbers, so that sums are exact. */
+/* Return the gradient of a worker in whole numbers, so that sums are exact. */
 static inline float
 value(int worker, uint32_t t, uint32_t i)
 {
@@ -238,7 +238,7 @@ hub_segment(struct world *w, int from, const uint8_t *p, size_t len)
 	}
 }
 
-/* Slots that have been filling for too long. */
+/* Complete slots that have waited for too long. */
 static inline void
 hub_stragglers(struct world *w)
 {
@@ -288,7 +288,9 @@ hub_help(struct world *w, int from, const struct control *c)
 	}
 }
 
-/* As iswitch_may_join_at(): those who come back may be one iteration apart. */
+/*
+ * As in iswitch_may_join_at(), members that return may be one iteration apart.
+ */
 static inline bool
 hub_admits(struct hub *s, uint32_t next)
 {
@@ -350,7 +352,10 @@ hub_control(struct world *w, int from, const uint8_t *p, size_t len)
 	case CONTROL_JOIN: hub_join(w, from, &c); break;
 	case CONTROL_HELP: hub_help(w, from, &c); break;
 	case CONTROL_LEAVE:
-		/* H stays: a leaving member must not complete slots */
+		/*
+		 * H does not change: a member that leaves must not complete
+		 * slots
+		 */
 		hub_ack(w, from, &c, CONTROL_LEAVE, s->member[from] ?
 		    CONTROL_DONE : CONTROL_NOT_MEMBER, 0);
 		break;
@@ -365,7 +370,7 @@ hub_control(struct world *w, int from, const uint8_t *p, size_t len)
 	}
 }
 
-/* It forgets everything. */
+/* The switch forgets everything. */
 static inline void
 hub_restart(struct world *w)
 {

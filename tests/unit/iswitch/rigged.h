@@ -17,14 +17,14 @@ struct rigged {
 	struct iswitch_settings set;
 };
 
-/* Return the switch inside. */
+/* Return the switch in the plane. */
 static inline struct iswitch *
 rigged_switch(const struct rigged *r)
 {
 	return &((struct iswitch_state *)r->pl.state)->s;
 }
 
-/* Open it with the settings cf; posts go to deliver. */
+/* Open the plane with the settings cf; posts go to deliver. */
 static inline void
 rigged_open(struct rigged *r, const struct iswitch_conf *cf, uint32_t xid,
     outbox_deliver *deliver, void *ctx)
@@ -43,7 +43,7 @@ rigged_open(struct rigged *r, const struct iswitch_conf *cf, uint32_t xid,
 	outbox_init(&r->pl.out, deliver, ctx);
 }
 
-/* Receive a datagram that was sent to its own address. */
+/* Receive a datagram at the switch's own address. */
 static inline void
 rigged_take(struct rigged *r, const union addr *from, uint8_t tos,
     const void *bytes, size_t len, uint64_t now_ns)

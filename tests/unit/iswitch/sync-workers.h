@@ -67,7 +67,7 @@ worker_take(struct world *w, int k, const struct datagram *p)
 		    4 * (size_t)seg.n);
 }
 
-/* Is the result what it must be? */
+/* Is the result correct? */
 static inline void
 worker_check(struct world *w, struct doer *d)
 {
@@ -83,7 +83,7 @@ worker_check(struct world *w, struct doer *d)
 	}
 }
 
-/* Its own life: results taken, gradients made, the end. */
+/* The state of the training process: results, gradients, the end. */
 static inline void
 worker_live(struct world *w, int k)
 {
@@ -118,7 +118,7 @@ worker_due(const struct doer *d)
 	return d->busy && d->ready_ns < due ? d->ready_ns : due;
 }
 
-/* One event.  False when all have ended. */
+/* Run one event; return false when all workers have ended. */
 static inline bool
 step(struct world *w)
 {
@@ -180,7 +180,7 @@ begin(struct world *w, int workers, uint32_t elements, uint32_t goal,
 	}
 }
 
-/* Run to the end; true if all left, with all their results right. */
+/* Run to the end; return true if all workers left with correct results. */
 static inline bool
 all_well(struct world *w)
 {

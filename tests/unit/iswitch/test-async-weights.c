@@ -14,7 +14,7 @@ enum {
 	FLIGHTS = 20000
 };
 
-/* A toy: H contributions make a round, all rounds are kept. */
+/* A toy switch: H contributions complete a round, and all rounds are kept. */
 struct toy {
 	uint8_t *sum;			/* ROUNDS x ELEMENTS float32 */
 	uint32_t round[SEGS], have[SEGS];
@@ -107,7 +107,10 @@ arrive(struct net *n)
 	}
 }
 
-/* Every worker asks for missing rounds; the toy answers, or says gone. */
+/*
+ * Every worker requests missing rounds; the toy answers, or says that they are
+ * gone.
+ */
 static void
 help(struct net *n)
 {
@@ -153,7 +156,7 @@ net_close(struct net *n)
 	free(n->toy.sum);
 }
 
-/* Push until all rounds are done, then wait until all have all. */
+/* Push until all rounds are complete, then wait until all workers have them. */
 static bool
 net_run(struct net *n, uint64_t limit_ns)
 {
@@ -241,7 +244,10 @@ one_run(uint64_t seed, double loss, double dup, double late)
 	free(n);
 }
 
-/* A worker alone, results by hand: one element a segment, two segments. */
+/*
+ * Test a worker alone, with one element a segment and two segments; the test
+ * makes the results.
+ */
 struct hand {
 	struct async_weights a;
 	uint8_t v[4];
@@ -402,7 +408,7 @@ rejoins(void)
 	async_weights_free(&h.a);
 }
 
-/* A late worker catches up, unless it is too late. */
+/* A late worker gets all rounds, unless it is too late. */
 static void
 late(void)
 {
@@ -450,7 +456,7 @@ apply_next(struct async_weights *a, uint32_t i, int64_t round)
 
 /*
  * A restarted rack loses a part of a push, so the first segments of the job are
- * a round ahead of the others, for ever.  A worker can nevertheless send its
+ * a round ahead of the others from then on.  A worker can nevertheless send its
  * weights to another worker.
  */
 static void

@@ -41,7 +41,9 @@ make_worker(const struct async_worker_conf *more)
 	assert(async_worker_init(&w, &in, &cf, zeros, now));
 }
 
-/* Does it say this, and is it about this Seg if it is a Help? */
+/*
+ * Does the worker send this message, and is it about this Seg if it is a Help?
+ */
 static bool
 writes_control(enum control_action action, uint64_t word)
 {
@@ -52,7 +54,7 @@ writes_control(enum control_action action, uint64_t word)
 	    bytes_get(o.message + CONTROL_HEADER_BYTES, 8) == word;
 }
 
-/* Does it send these? */
+/* Does the worker send this run? */
 static bool
 sends_run(uint32_t push, uint32_t first, uint32_t count)
 {
@@ -66,7 +68,7 @@ silent(void)
 	return !async_worker_next(&w, now, &o);
 }
 
-/* n of the run have left. */
+/* The first n segments of the run have left. */
 static void
 count_sent(uint32_t n)
 {
@@ -110,7 +112,7 @@ receive_help(uint32_t push, uint32_t index)
 	async_worker_receive_control(&w, &c, now);
 }
 
-/* Segments first to last of a round come. */
+/* Receive segments first to last of a round. */
 static void
 receive_rounds(uint32_t round, uint32_t first, uint32_t last)
 {
@@ -293,7 +295,7 @@ test_server(void)
 	    "the worker does that until there is an answer");
 }
 
-/* It is over, and says so. */
+/* Has the worker ended with this reason? */
 static void
 ended_with(enum async_worker_end end, const char *words)
 {
@@ -320,7 +322,7 @@ join_again(uint32_t rounds, uint32_t next)
 	receive_ack(a, w.in.join_xid);
 }
 
-/* Whatever it wants sent is lost, until it ends. */
+/* Drop all messages of the worker until it ends. */
 static void
 test_wait(void)
 {
@@ -391,7 +393,7 @@ test_ends(void)
 	    "the worker leaves when it is told to");
 }
 
-/* The rounds that a worker lacks need pushes, for which others wait too. */
+/* Rounds that a worker lacks need pushes of others, which wait too. */
 static void
 test_behind(void)
 {
@@ -406,7 +408,7 @@ test_behind(void)
 	    "a worker that lacks rounds pushes after a second of silence");
 }
 
-/* A server on a bad network: what it has of the push, what it has answered. */
+/* A server on a bad network: its part of the push, and its answers. */
 struct server {
 	struct rng rng;
 	double loss;

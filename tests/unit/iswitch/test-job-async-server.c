@@ -61,7 +61,10 @@ check_whole(enum reduce_kind kind, bool as_came, const char *name)
 	rigged_close(&rig_plane);
 }
 
-/* Return the sum: 1 + 2^24 + 1 by number, 1 + 1 + 2^24 as they came. */
+/*
+ * Return the sum: 1 + 2^24 + 1 in order of number, 1 + 1 + 2^24 in order of
+ * arrival.
+ */
 static float
 sum_in_order(bool as_came)
 {
@@ -145,7 +148,10 @@ test_helps(void)
 	rigged_close(&rig_plane);
 }
 
-/* Return after how many ms worker 1 is asked for segment 1 of t; 0: never. */
+/*
+ * Return after how many ms the server requests segment 1 of t from worker 1; 0:
+ * never.
+ */
 static uint32_t
 measure_patience(uint32_t t)
 {
@@ -158,8 +164,8 @@ measure_patience(uint32_t t)
 }
 
 /*
- * Is worker 1 asked for its lost segment 1 of t after wait_ms?  It sends the
- * segment more_ms later.
+ * Does the server request the lost segment 1 of t from worker 1 after wait_ms? 
+ * The worker sends it more_ms later.
  */
 static bool
 check_patience(uint32_t t, uint32_t wait_ms, uint32_t more_ms)
@@ -192,7 +198,7 @@ test_waits(void)
 	rigged_close(&rig_plane);
 }
 
-/* A vector of 100 segments of which every other is lost. */
+/* Every second one of the 100 segments of a vector is lost. */
 static void
 test_holes(void)
 {
@@ -223,7 +229,7 @@ test_holes(void)
 	rigged_close(&rig_plane);
 }
 
-/* Answers of 100 segments to three, who get them one after another. */
+/* Three workers get answers of 100 segments, one after another. */
 static void
 test_turns(void)
 {
@@ -350,7 +356,7 @@ test_keeps(void)
 	rigged_close(&rig_plane);
 }
 
-/* Answers in binary32 of a total in binary64: nothing is lost on the way. */
+/* Answers are binary32 parts of a binary64 total: no part is lost. */
 static void
 test_drifts(void)
 {
@@ -398,7 +404,7 @@ test_memory(void)
 	rigged_close(&rig_plane);
 }
 
-/* Ask a server for an answer many times; returns how many it sends. */
+/* Request an answer many times; return how many the server sends. */
 static uint32_t
 count_answers(uint32_t times, uint64_t every_ns, bool probes)
 {
@@ -425,7 +431,7 @@ count_answers(uint32_t times, uint64_t every_ns, bool probes)
 	return sent;
 }
 
-/* The answers of a server have the limit that sums have. */
+/* Repeated answers have the same rate limit as repeated sums. */
 static void
 test_served_again(void)
 {

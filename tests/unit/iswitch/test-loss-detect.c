@@ -9,7 +9,7 @@ enum { SEGS = 32, F = 4, NOT_THERE = 9999 };
 
 static uint32_t probe_xid = 1000000;
 
-/* Make a switch of two members that repair, or one of them. */
+/* Make a switch with one or two members that can repair losses. */
 static void
 open_with(uint32_t members)
 {
@@ -29,7 +29,7 @@ add(uint32_t w, uint32_t t, uint32_t i)
 	rig_segment(w, t, i, F, 1);
 }
 
-/* The first index that a NACK among what was sent lacks; or NOT_THERE. */
+/* Return the first missing index of a NACK that was sent, or NOT_THERE. */
 static uint32_t
 nack(struct repair_help *h)
 {
@@ -44,7 +44,9 @@ nack(struct repair_help *h)
 	return NOT_THERE;
 }
 
-/* The last STATE among what was sent to worker w; how many there are. */
+/*
+ * Return the number of STATEs that were sent to worker w, and the last in *s.
+ */
 static int
 state(uint32_t w, struct repair_state *s)
 {
@@ -178,7 +180,7 @@ test_states(void)
 	rigged_close(&rig_plane);
 }
 
-/* Serial numbers go round, and so do iterations. */
+/* Serial numbers and iterations wrap around. */
 static void
 test_wraps(void)
 {
@@ -228,9 +230,9 @@ test_closed(void)
 }
 
 /*
- * Asynchronous: a Probe of a push that a later one has overtaken is no restart,
- * and a push does not count twice.  A worker that has seen the answer and still
- * asks for that push was restarted.
+ * Asynchronous: a Probe about a push that a later one has overtaken is no
+ * restart, and no push counts twice.  A worker that has seen the answer and
+ * still sends a Probe about that push has restarted.
  */
 static void
 test_recounts(void)

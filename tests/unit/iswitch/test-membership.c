@@ -11,7 +11,8 @@ static uint8_t msg[MEMBERSHIP_MESSAGE_BYTES];
 static struct control sent;
 static struct control_join join;
 static char why[MEMBERSHIP_WHY_BYTES];
-static bool foretold = true; /* every Join was, by membership_join_is_due() */
+static bool foretold = true; /* membership_join_is_due() predicted every Join so
+			      * far */
 
 static const struct membership_conf worker = { .type = CONTROL_WORKER,
 	.job = 3, .number = 5, .elements = 100, .async = true,
@@ -42,7 +43,7 @@ write_message(struct membership *m, uint64_t now_ns)
 	return sent.action;
 }
 
-/* Hear an Ack of `action` under that xid. */
+/* Receive an Ack of `action` with that xid. */
 static enum membership_news
 receive_ack(struct membership *m, uint16_t job, uint32_t xid,
     struct control_ack a, uint64_t now_ns)
@@ -128,7 +129,7 @@ test_join(void)
 	    "any message counts as a sign of life");
 }
 
-/* Refused with `no`: are these the words? */
+/* Is this the text after a refusal with status `no`? */
 static void
 refused(struct control_ack no, const char *words)
 {
@@ -273,7 +274,7 @@ test_loss(void)
 	    "a Leave is repeated only a limited number of times");
 }
 
-/* A switch below another never gives up, and goes by its own number. */
+/* A switch with a parent never gives up, and uses its own number. */
 static void
 test_switch(void)
 {
@@ -305,7 +306,7 @@ test_switch(void)
 	    "a switch gets the Halt and the Reset that it must forward");
 }
 
-/* Data is proved by the pass that the channel had when we were let in. */
+/* Tags use the cookie that the channel had when the worker joined. */
 static void
 passes(void)
 {
@@ -324,7 +325,7 @@ passes(void)
 	    m.tags.on, "tags use the cookie with which the worker joined");
 }
 
-/* A message that anyone may have forged ends nothing. */
+/* A message that could be forged does not end the membership. */
 static void
 doubts(void)
 {

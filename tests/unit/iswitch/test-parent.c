@@ -61,7 +61,7 @@ test_child(void)
 	rigged_close(&rig_plane);
 }
 
-/* Check a child whose worker asks once and never again. */
+/* Check a rack whose worker sends one Join and no other. */
 static void
 check_forgotten(bool answered)
 {
@@ -158,7 +158,7 @@ test_gate(void)
 	rigged_close(&rig_plane);
 }
 
-/* The last message of the parent counts; lost ones are repeated later. */
+/* The last message of the parent counts; a lost one is repeated later. */
 static void
 test_parent_says(void)
 {
@@ -197,7 +197,7 @@ test_parent_says(void)
 	rigged_close(&rig_plane);
 }
 
-/* A worker that asks a child for a job and leaves is forgotten. */
+/* A worker that requests a job from a rack and leaves is forgotten. */
 static void
 test_ghost(void)
 {
@@ -377,7 +377,7 @@ test_rack_repairs(void)
 	rigged_close(&rig_plane);
 }
 
-/* The other racks go on without this one, and its losses. */
+/* The other racks continue without this one, and without its losses. */
 static void
 test_rack_behind(void)
 {
@@ -410,7 +410,9 @@ test_rack_behind(void)
 	rigged_close(&rig_plane);
 }
 
-/* Test a rack that has begun while a second worker is one iteration behind. */
+/*
+ * Test a rack that has started while a second worker is one iteration behind.
+ */
 static void
 test_rack_steps_back(void)
 {
@@ -430,7 +432,7 @@ test_rack_steps_back(void)
 	rigged_close(&rig_plane);
 }
 
-/* Answer the last Probe to the parent: it is at t, and has no segment. */
+/* Answer the last Probe to the parent, which is at t and has no segment. */
 static void
 send_parent_state(uint32_t t)
 {
@@ -475,7 +477,7 @@ restart_parent(void)
 	return said;
 }
 
-/* A parent that is started again has no result, and wants sums of all. */
+/* A restarted parent has no result, and needs the sums of all racks. */
 static void
 test_rack_gives_again(void)
 {
@@ -511,7 +513,7 @@ test_rack_gives_again(void)
 	rigged_close(&rig_plane);
 }
 
-/* Above racks: one that has begun steps back for a worker that came late. */
+/* A switch above racks: a rack that has started goes back for a late worker. */
 static void
 test_core_follows_rack(void)
 {

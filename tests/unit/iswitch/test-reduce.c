@@ -16,7 +16,7 @@ struct slot {
 	struct reduce r;
 	struct reduce_count c;
 	uint8_t *work;		/* 32-byte aligned */
-	uint8_t *out, *x[MEMBERS];	/* 1 byte behind malloc's */
+	uint8_t *out, *x[MEMBERS];	/* 1 byte after malloc's address */
 	uint32_t n;
 };
 
@@ -45,7 +45,7 @@ slot_free(struct slot *s)
 		free(s->x[m] - 1);
 }
 
-/* The members come in this order; the kept rows are ordered by member. */
+/* Add the members in this order; stored rows are ordered by member. */
 static void
 slot_run(struct slot *s, const uint32_t came[], uint32_t rows)
 {
@@ -65,7 +65,7 @@ slot_run(struct slot *s, const uint32_t came[], uint32_t rows)
 
 static const uint32_t in_order[MEMBERS] = { 0, 1, 2, 3, 4, 5, 6, 7, 8 };
 
-/* Numbers of very different size, which no two orders add alike. */
+/* Make numbers of very different size, whose sum depends on the order. */
 static void
 slot_fill(struct slot *s, struct rng *r)
 {
@@ -277,7 +277,7 @@ test_fixed_plain(struct rng *r)
 				uint32_t u = (uint32_t)rng_u64(r);
 				float f;
 
-				if (m % 3 != 0)	/* sums that just pass */
+				if (m % 3 != 0)	/* sums just out of range */
 					u = (u & 0x807fffff) | (127 - 20 +
 					    (uint32_t)rng_below(r, span)) << 23;
 				memcpy(&f, &u, 4);

@@ -348,7 +348,7 @@ test_behind_parent(void)
 }
 
 /*
- * Restart a rack of an asynchronous job: its first worker stands before round
+ * Restart a rack of an asynchronous job: its first worker is about to get round
  * 6, and its parent has sent round 12.
  */
 static void
@@ -369,7 +369,7 @@ restart_async_rack(struct control_join *j)
 	j->worker = 1;
 }
 
-/* Request round 12 as worker 0, whose push is not begun. */
+/* Request round 12 as worker 0, whose push has not started. */
 static void
 request_round(void)
 {
@@ -385,7 +385,7 @@ request_round(void)
 	rig_flush();
 }
 
-/* Fetch a state as worker 1; return whom the rack asks. */
+/* Request a state as worker 1; return which member the rack asks. */
 static enum post_to
 fetch_state(void)
 {

@@ -17,7 +17,8 @@ static const uint32_t odd[] = {
 enum { ODD = sizeof(odd) / sizeof(*odd), ROWS = 33, ELEMENTS = 41 };
 
 struct rows {
-	uint8_t *at[ROWS];	/* each of its own malloc, off bytes behind */
+	uint8_t *at[ROWS];	/* each from malloc, starting `off` bytes later
+				 */
 	const uint8_t *row[ROWS];
 	size_t k, off;
 };
@@ -31,7 +32,10 @@ put_bits(uint8_t *p, size_t i, uint32_t u)
 	vec_set(p, i, f);
 }
 
-/* k vectors of n: one in four odd, one in four small and often equal. */
+/*
+ * Make k vectors of n numbers: one in four is special, one in four small and
+ * often equal.
+ */
 static struct rows
 rows_new(struct rng *r, size_t k, size_t n)
 {
@@ -111,7 +115,7 @@ equals_definition(const struct rows *rows, const uint8_t *out, size_t n,
 	return true;
 }
 
-/* Has out the bits of the plain code? */
+/* Is the result in `out` equal to that of the plain code, bit for bit? */
 static bool
 equals_plain(const struct rows *rows, const uint8_t *out, size_t n, size_t trim,
     float scale)
@@ -162,7 +166,7 @@ test_definition(struct rng *r)
 	ok(plain, "median and trimmed mean equal the plain code, bit for bit");
 }
 
-/* Every trim of 9 and of 32, in three orders of the rows. */
+/* Test every trim of 9 and of 32 rows, in three orders. */
 static void
 test_shuffles(struct rng *r)
 {
@@ -222,7 +226,9 @@ test_by_hand(void)
 	    "not overflow");
 }
 
-/* 65,535 rows in line, of two elements: 0, 1, 2 and so on, shuffled. */
+/*
+ * Test 65,535 rows of two elements in one array: 0, 1, 2 and so on, shuffled.
+ */
 static void
 test_many(void)
 {

@@ -9,7 +9,7 @@
 
 enum { STATE = 300 * TRANSFER_CHUNK_BYTES + 7, MS = 1000000 };
 
-/* Numbers that tell their place. */
+/* bytes that depend on their place */
 static uint8_t *
 make_state(uint32_t bytes)
 {
@@ -20,7 +20,9 @@ make_state(uint32_t bytes)
 	return p;
 }
 
-/* Send d's answer to a Fetch to h, with loss; return the Chunks sent. */
+/*
+ * Deliver d's answer to a Fetch to h, with loss; return the number of Chunks.
+ */
 static uint32_t
 answer(struct state_sender *d, struct state_receiver *h, const uint8_t *msg,
     size_t len, struct rng *r, double loss, uint64_t now_ns)
@@ -46,7 +48,10 @@ answer(struct state_sender *d, struct state_receiver *h, const uint8_t *msg,
 	return n;
 }
 
-/* Transfer `bytes` bytes over a lossy network; return ns, Chunks sent. */
+/*
+ * Transfer `bytes` bytes over a lossy network; return the time in ns and the
+ * number of Chunks.
+ */
 static uint64_t
 transfer_state(uint32_t bytes, double loss, uint32_t *chunks)
 {
@@ -99,7 +104,7 @@ test_hand(void)
 	    "with a loss of most packets the state arrives");
 }
 
-/* Give an invented Chunk to receiver h. */
+/* Give receiver h a Chunk that does not match. */
 static void
 receive_chunk(
     struct state_receiver *h, struct transfer_chunk k, uint64_t now_ns)
@@ -172,7 +177,7 @@ test_heir(void)
 	state_receiver_free(&h);
 }
 
-/* Worker w joins, and gives its state. */
+/* Let worker w join; it can send its state. */
 static void
 join_worker(uint32_t w)
 {
@@ -183,7 +188,10 @@ join_worker(uint32_t w)
 	    .sends_state = true }, &a);
 }
 
-/* Worker w asks from that port: the Ack's status, -1 without one. */
+/*
+ * Send a Fetch of worker w from that port; return the Ack's status, or -1
+ * without an Ack.
+ */
 static int
 send_fetch(uint16_t port, uint32_t w, bool waits)
 {
@@ -196,7 +204,9 @@ send_fetch(uint16_t port, uint32_t w, bool waits)
 	    (size_t)(transfer_put_fetch(body, &f) - body), &a);
 }
 
-/* The port to which that action was sent last, 0 if to none; its receiver. */
+/*
+ * Return the port that was sent that action last, or 0, and the receiver in it.
+ */
 static uint16_t
 find_sent(enum control_action action, uint16_t *receiver)
 {
@@ -215,7 +225,7 @@ find_sent(enum control_action action, uint16_t *receiver)
 	return 0;
 }
 
-/* A Chunk of nothing from worker w for that receiver. */
+/* Send an empty Chunk from worker w for that receiver. */
 static void
 send_chunk(uint32_t w, uint16_t receiver)
 {
@@ -228,7 +238,7 @@ send_chunk(uint32_t w, uint16_t receiver)
 	    (size_t)(transfer_put_chunk(body, &k) - body), &a);
 }
 
-/* Let the worker at that port fetch, as after a Join that was refused. */
+/* Let the worker at that port send Fetch, as after a Join that was refused. */
 static void
 permit(uint16_t port)
 {
@@ -237,7 +247,7 @@ permit(uint16_t port)
 	iswitch_permit_fetch(rig.job[0], &at, rig_now);
 }
 
-/* A stranger may not fetch; a refused worker may, and the job waits. */
+/* An unknown client may not fetch; a refused worker may, and the job waits. */
 static void
 test_permit(void)
 {
@@ -277,7 +287,7 @@ test_permit(void)
 	rigged_close(&rig_plane);
 }
 
-/* One host does not take all places for receivers. */
+/* One host does not get all places for receivers. */
 static void
 test_places(void)
 {
@@ -461,8 +471,8 @@ test_waits(void)
 }
 
 /*
- * A Chunk goes on to who asked for it, in a buffer of a message: one that is
- * not ready has no data, however long it says or is.
+ * A Chunk is forwarded to its receiver.  A Chunk that is not ready has no data,
+ * whatever its length field says and however long it is.
  */
 static void
 test_chunk(void)
@@ -488,7 +498,7 @@ test_chunk(void)
 	}
 }
 
-/* Only a snapshot of the sender's present iteration is given twice. */
+/* Only a snapshot of the sender's present iteration is sent twice. */
 static void
 test_snapshot_age(void)
 {

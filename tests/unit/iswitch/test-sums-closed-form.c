@@ -8,8 +8,9 @@
 enum { ELEMENTS = 10, FLOATS = 4 };
 
 /*
- * Where it is gcc is not to know: it would build kernels for this array alone,
- * and warn of their loops over more than FLOATS, which here are never entered.
+ * gcc must not know where this array is: otherwise it would build kernels for
+ * this array alone, and warn of loops over more than FLOATS, which do not run
+ * here.
  */
 static uint8_t floats[4 * FLOATS], *volatile vec = floats;
 
@@ -85,7 +86,10 @@ test_slots(void)
 	sums_free(&a);
 }
 
-/* Does memory that grows midway end like memory that was large at first? */
+/*
+ * Does memory that grows during an iteration end like memory that was large at
+ * first?
+ */
 static bool
 check_growth(struct reduce r, struct rng *rng)
 {

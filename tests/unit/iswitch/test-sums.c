@@ -19,7 +19,7 @@ static struct rigged plane;
 static uint32_t workers;
 static double worst;		/* error, in units of its bound */
 static uint64_t results;
-static uint32_t crc;		/* of all results, in order of index */
+static uint32_t crc;		/* of all results, in order of their index */
 
 /* Return the gradient of worker w at e: any sign, many magnitudes. */
 static float
@@ -41,7 +41,7 @@ compare_floats(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Return the error of element e, 1 at the bound. */
+/* Return the error of element e as a share of its bound. */
 static double
 error_of(float got, uint32_t e)
 {
@@ -60,7 +60,7 @@ error_of(float got, uint32_t e)
 	switch (r->kind) {
 	case REDUCE_SUM:
 		return fabs((double)got - sum) / (size * 0x1p-24 * workers);
-	case REDUCE_ORDERED:	/* exactly so, and near the true sum */
+	case REDUCE_ORDERED:	/* equal to this sum, and near the exact one */
 		return got == ordered ? fabs((double)got - sum) / (size *
 		    0x1p-24 * workers) : 1e9;
 	case REDUCE_FIXED:
@@ -142,7 +142,10 @@ send_segment(uint32_t w, uint32_t elements, uint32_t i)
 	rigged_take(&plane, &from, SEG_TOS, m, SEG_HEADER_BYTES + 4 * n, 2);
 }
 
-/* Run an iteration of n workers; the first one changes with the segment. */
+/*
+ * Run an iteration of n workers; the worker that sends first changes with the
+ * segment.
+ */
 static bool
 run_iteration(struct reduce r, uint32_t n, uint32_t elements, struct rng *rng)
 {
@@ -188,7 +191,7 @@ static const struct {
 	{ "trimmed:2", { .kind = REDUCE_TRIMMED, .trim = 2 } },
 };
 
-/* The four models of iSwitch's Table 1, and about one segment. */
+/* Test the four models of iSwitch's Table 1, and about one segment. */
 static void
 test_lengths(struct rng *rng)
 {

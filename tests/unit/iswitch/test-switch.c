@@ -52,7 +52,7 @@ test_sums(void)
 	rigged_close(&rig_plane);
 }
 
-/* A restarted switch, and workers that were, too, are there first. */
+/* Restarted workers reach a restarted switch first. */
 static void
 test_furthest(void)
 {
@@ -184,7 +184,7 @@ test_two_late_packets(bool join)
 	rigged_close(&rig_plane);
 }
 
-/* Two living processes with one number: the later one keeps it. */
+/* Of two living processes with one number, the later one keeps it. */
 static void
 test_two_living(void)
 {
@@ -284,7 +284,7 @@ test_repeated(void)
 	rigged_close(&rig_plane);
 }
 
-/* H follows the members; they come, go, and fall silent. */
+/* H follows the members: they join, leave, and fall silent. */
 static void
 test_following(void)
 {
@@ -334,7 +334,9 @@ test_following(void)
 	rigged_close(&rig_plane);
 }
 
-/* If all members that have begun leave, a latecomer does not wait forever. */
+/*
+ * If all members that have started leave, a late worker does not wait forever.
+ */
 static void
 test_inherited(void)
 {
@@ -487,7 +489,9 @@ test_to_and_fro(void)
 	rigged_close(&rig_plane);
 }
 
-/* Without Joins the vector is found out as it comes. */
+/*
+ * Without Joins the switch learns the length of the vector from its segments.
+ */
 static void
 test_implied(void)
 {
@@ -514,7 +518,7 @@ test_implied(void)
 	rigged_close(&rig_plane);
 }
 
-/* The same of pushes. */
+/* The same is true of pushes. */
 static void
 test_implied_async(void)
 {
@@ -556,7 +560,7 @@ test_implied_and_joined(void)
 	rigged_close(&rig_plane);
 }
 
-/* Slots that began at one time are due in order of the index. */
+/* Slots that started at the same time end in order of the index. */
 static void
 test_stragglers(void)
 {
@@ -621,7 +625,7 @@ join_job(uint16_t port, uint16_t job)
 	    (size_t)(control_put_join(body, &j) - body), &a);
 }
 
-/* Ten thousand numbers, one after the other: ids are given again. */
+/* Ten thousand workers join one after another: ids are used again. */
 static void
 test_come_and_go(void)
 {
@@ -630,7 +634,7 @@ test_come_and_go(void)
 	uint32_t in = 0, out = 0;
 
 	rig_open(&cf, 0);
-	rig_join(20000, 4, 1);	/* who stays, and so does the job */
+	rig_join(20000, 4, 1);	/* this worker stays, so the job stays too */
 	for (uint32_t w = 0; w < 10000; w++, rig_now++) {
 		in += rig_join(w, 4, 1) == CONTROL_DONE;
 		out += rig_say((uint16_t)(1000 + w), CONTROL_LEAVE, 0, 0,
@@ -641,7 +645,7 @@ test_come_and_go(void)
 	rigged_close(&rig_plane);
 }
 
-/* The table of jobs is for those that have members. */
+/* Only jobs with members keep their place in the table. */
 static void
 test_many_jobs(void)
 {
@@ -676,7 +680,7 @@ test_resent_in_time(void)
 	uint8_t m[SEG_HEADER_BYTES + 16];
 	struct seg g;
 
-	cf.async = true;	/* and keeps 17 rounds */
+	cf.async = true;	/* keeps 17 rounds */
 	rig_open(&cf, 0);
 	rig_join(0, 4, 0);
 	rig_segment(0, 0, 0, 4, 1);
@@ -684,7 +688,8 @@ test_resent_in_time(void)
 	for (uint32_t k = 0; k < 18; k++) {
 		uint8_t *p = seg_put(m, k, 1, 0);
 
-		if (k == 0) {	/* Help of round 0, and then on at once */
+		if (k == 0) {	/* Help for round 0, and then the next round at
+				 * once */
 			p = control_put(m, CONTROL_HELP, 1, rig_xid++);
 			p = bytes_put(p, seg_word(0, 0, 0), 8);
 			rigged_take(&rig_plane, &from, CONTROL_TOS, m,

@@ -25,7 +25,7 @@ test_bad_network(struct world *w)
 	}
 }
 
-/* Do some have a result that others lack? */
+/* Do some workers have a result that others lack? */
 static bool
 apart(const struct world *w)
 {
@@ -53,7 +53,7 @@ test_restarts(struct world *w, bool when_apart)
 			if (w->now_ns < at || restarts == most ||
 			    w->doer[0].done + 20 > w->goal ||
 			    (when_apart && w->now_ns - together < MS / 4))
-				continue;	/* not lost yet */
+				continue;	/* no result is lost yet */
 			at = w->now_ns + 30 * MS +
 			    rng_below(&w->rng, 100 * MS);
 			hub_restart(w);
@@ -85,7 +85,7 @@ test_early(struct world *w)
 	end(w);
 }
 
-/* How one ends: within patience, with words that name what it waited for. */
+/* A worker ends in time, with a message that names the thing it waited for. */
 static void
 ends(struct world *w, int k, const char *words, const char *what)
 {
@@ -141,7 +141,7 @@ test_ends(struct world *w)
 	ends(w, 0, "no room", "a full switch");
 }
 
-/* A message from the switch to worker k. */
+/* Deliver a message of the switch to worker k. */
 static void
 tell(struct world *w, int k, enum control_action action)
 {
@@ -185,7 +185,10 @@ test_halt(struct world *w)
 	ends(w, 0, "was reset", "a Reset ends the workers");
 }
 
-/* Give worker k the results of its iteration and the next, as if sent late. */
+/*
+ * Deliver the results of this iteration and the next to worker k, as if sent
+ * late.
+ */
 static void
 give_results(struct world *w, int k)
 {
@@ -201,8 +204,8 @@ give_results(struct world *w, int k)
 }
 
 /*
- * The Ack of a Join of worker k says that it is in instance 9 of the job.
- * repairs: the switch knows Probes.
+ * Deliver an Ack of a Join to worker k, with instance 9 of the job.  repairs:
+ * the switch knows Probes.
  */
 static void
 let_in_as(struct world *w, int k, bool repairs)
@@ -224,7 +227,10 @@ let_in(struct world *w, int k)
 	let_in_as(w, k, false);
 }
 
-/* Let worker l send what it has to after a second; return its last Probe. */
+/*
+ * Let worker l send everything that is due after a second; return its last
+ * Probe.
+ */
 static uint32_t
 await_probe(struct world *w, struct sync_worker *l, uint32_t *segments)
 {

@@ -41,7 +41,7 @@ test_life(struct world *w)
 	end(w);
 }
 
-/* Results that cannot be. */
+/* Test results that are invalid. */
 static void
 test_nonsense(struct world *w)
 {
@@ -119,7 +119,10 @@ test_window(struct world *w)
 	end(w);
 }
 
-/* A member of the job from iteration 0 on, and past half of all numbers. */
+/*
+ * A member that was there from iteration 0 on passes half of all iteration
+ * numbers.
+ */
 static void
 test_long(struct world *w)
 {
@@ -141,7 +144,10 @@ test_long(struct world *w)
 	end(w);
 }
 
-/* What it wants sent now; is the last of it a Help for segment i of t? */
+/*
+ * Drop all that the worker sends now; is the last message a Help for segment i
+ * of t?
+ */
 static bool
 asks(struct sync_worker *l, uint32_t i, uint64_t now_ns)
 {
@@ -153,7 +159,7 @@ asks(struct sync_worker *l, uint32_t i, uint64_t now_ns)
 	    bytes_get(o.message + 8, 8) == seg_word(l->t, 0, i);
 }
 
-/* Segments first to last of an answer come, step_ns apart. */
+/* Receive segments first to last of an answer, step_ns apart. */
 static void
 answers(struct sync_worker *l, uint32_t t, uint32_t first, uint32_t last,
     uint64_t step_ns, uint64_t *now_ns)
@@ -171,7 +177,10 @@ answers(struct sync_worker *l, uint32_t t, uint32_t first, uint32_t last,
 	}
 }
 
-/* The last of an answer comes so long after it is asked for; when it was. */
+/*
+ * The last segment arrives that long after its request; return the time of the
+ * request.
+ */
 static uint64_t
 silence(struct sync_worker *l, uint64_t more_ns, uint64_t *now_ns)
 {
@@ -190,7 +199,7 @@ silence(struct sync_worker *l, uint64_t more_ns, uint64_t *now_ns)
 	return since;
 }
 
-/* A server answers whole vectors. */
+/* Test a server that answers whole vectors. */
 static void
 test_whole(struct world *w)
 {
@@ -208,7 +217,7 @@ test_whole(struct world *w)
 	assert(control_parse(msg, (size_t)(control_put_ack(control_put(msg,
 	    CONTROL_ACK, 7, l->in.join_xid), &a) - msg), &c));
 	sync_worker_receive_control(l, &c, now_ns);
-	l->n[SYNC_WORKER_ITERATIONS] = 1;		/* it is open */
+	l->n[SYNC_WORKER_ITERATIONS] = 1;		/* the job is open */
 	for (int k = 0; k < 8; k++) {
 		ns = silence(l, 0, &now_ns);
 		same = same && ns == 20 * MS;
@@ -229,7 +238,7 @@ test_whole(struct world *w)
 	end(w);
 }
 
-/* One who came late takes the place of those who have left. */
+/* A worker that comes late replaces workers that have left. */
 static void
 test_inherits(struct world *w)
 {

@@ -39,7 +39,7 @@ draw_conf(uint64_t seed)
 	c.think_ns = rng_below(&r, 2000000);
 	c.skew_ns = rng_below(&r, 2) == 0 ? 0 : rng_below(&r, 3000000000);
 	c.grain_ns = rng_below(&r, 2) == 0 ? 0 : rng_below(&r, 200000);
-	/* without a Join for a second it opens, and some are left out */
+	/* the job opens after a second without a Join, without some workers */
 	c.follows = rng_below(&r, 4) == 0 && c.skew_ns < 500000000 &&
 	    c.racks == 0 && c.loss < 0.05 && c.run_loss == 0;
 	c.restarts = rng_below(&r, 8) != 0 || c.follows ? 0 :
@@ -127,7 +127,9 @@ run_well(struct tiers *w, const struct tiers_conf *c)
 	return good;
 }
 
-/* Networks that were not well once, with whole vectors and without. */
+/*
+ * Networks that once failed, with slots for whole vectors and for few segments.
+ */
 static const struct {
 	uint64_t seed;
 	bool bounded;

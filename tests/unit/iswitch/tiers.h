@@ -21,15 +21,16 @@ enum { TIERS_NODES = 12, TIERS_FLOATS = 2, TIERS_SEGS = 256,
 
 struct tiers_conf {
 	uint64_t seed;
-	int workers, racks;		/* no racks: one tier */
+	int workers, racks;		/* racks: 0 for a single tier */
 	uint32_t elements, goal, next, window, run;
 	double loss, twice, late, run_loss, pause, full;
 	uint64_t packet_ns, queue_ns, delay_ns, late_ns, pause_ns, think_ns,
 	    skew_ns, grain_ns, limit_ns;
 	bool follows;			/* H is the number of members */
-	uint32_t restarts;		/* of the root, which loses its state */
-	uint32_t slots, slots_root;	/* of sums, of a rack and the root; 0:
-					   whole vectors */
+	uint32_t restarts;		/* restarts of the root, which then
+					 * loses its state */
+	uint32_t slots, slots_root;	/* slots of a rack and of the root; 0:
+					 * whole vectors */
 };
 
 struct tiers_packet {
@@ -45,9 +46,10 @@ struct tiers_node {
 	struct rigged plane;		/* a switch */
 	struct sync_worker l;		/* a worker */
 	float grad[2][TIERS_ELEMENTS], result[2][TIERS_ELEMENTS];
-	uint64_t ready_ns;		/* of its next gradient */
-	uint64_t full_ns;		/* no room to send before */
-	uint64_t awake_ns, busy_ns[2];	/* its link: up, down */
+	uint64_t ready_ns;		/* time of its next gradient */
+	uint64_t full_ns;		/* the socket is full until then */
+	uint64_t awake_ns, busy_ns[2];	/* its link: to the parent, from the
+					 * parent */
 	uint32_t done;
 	bool thinks, wrong;
 };
@@ -129,7 +131,7 @@ tiers_carry(struct tiers *w, int from, int to, uint8_t tos, const uint8_t *p,
 
 	w->sent++;
 	if (len > sizeof(d.bytes))
-		return;		/* a list of members: lost */
+		return;		/* a list of members: dropped */
 	*busy = *busy > w->now_ns ? *busy : w->now_ns;
 	if (w->cf.queue_ns > 0 && *busy - w->now_ns > w->cf.queue_ns)
 		return;
@@ -363,7 +365,7 @@ tiers_restart(struct tiers *w)
 		return;
 	for (int k = 0; k < w->cf.workers; k++) {
 		if (w->node[k].done + 2 > w->cf.goal)
-			return; /* a worker that leaves gives nothing again */
+			return; /* a worker that leaves sends nothing again */
 	}
 	w->restarts++;
 	w->restart_ns = w->now_ns + rng_below(&w->rng, 20 * w->cf.delay_ns);

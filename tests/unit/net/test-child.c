@@ -4,9 +4,9 @@
 #include "common/net/child.h"
 #include "tests/unit/tap.h"
 
-enum { N = 3000000 };			/* more than pipes hold */
+enum { N = 3000000 };			/* more than pipes can hold */
 
-/* Return the next message, writing meanwhile. */
+/* Return the next message, and write meanwhile. */
 static int
 wait_for_message(struct child *c, struct stream_head *h, const uint8_t **body)
 {

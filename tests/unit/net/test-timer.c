@@ -71,7 +71,7 @@ test_signals(void)
 	bool held = true, given = true;
 	sigset_t wait;
 
-	sigfillset(&wait);	/* as a parent may leave them to us */
+	sigfillset(&wait);	/* the parent process may have blocked them */
 	sigprocmask(SIG_BLOCK, &wait, NULL);
 	timer_block_signals(on_signal, &wait);
 	for (size_t i = 0; i < sizeof(sigs) / sizeof(*sigs); i++) {

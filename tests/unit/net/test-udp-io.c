@@ -146,7 +146,10 @@ test_errors(void)
 	udpio_close(&c);
 }
 
-/* Does b receive count datagrams of seg bytes, the last shorter, as at want? */
+/*
+ * Does b receive `count` datagrams of `seg` bytes, the last shorter, equal to
+ * `want`?
+ */
 static bool
 receives_run(struct udpio *b, const uint8_t *want, size_t seg, int count,
     size_t last, uint8_t tos)
@@ -175,7 +178,7 @@ receives_run(struct udpio *b, const uint8_t *want, size_t seg, int count,
 	return k == count && same;
 }
 
-/* Send a run as it is, and gathered from two pieces a datagram. */
+/* Send a run from one buffer, and gathered from two pieces a datagram. */
 static bool
 carries_run(struct udpio *a, struct udpio *b, size_t seg, int count,
     size_t last, uint8_t tos)
@@ -200,7 +203,7 @@ carries_run(struct udpio *a, struct udpio *b, size_t seg, int count,
 	    receives_run(b, bytes, seg, count, last, tos);
 }
 
-/* Runs of every important length, from one socket to another. */
+/* Send runs of every important length from one socket to another. */
 static void
 test_runs(const char *host, bool out, bool in)
 {
@@ -219,7 +222,10 @@ test_runs(const char *host, bool out, bool in)
 			    seg[s] };
 
 			for (size_t l = 0; l < 3; l++) {
-				/* 1 kB more for each, as a kernel may */
+				/*
+				 * 1 kB more for each datagram, because a kernel
+				 * may need it
+				 */
 				if ((seg[s] + 1024) * (size_t)count[c] >
 				    b.rcvbuf_bytes / 2 || carries_run(&a, &b,
 				    seg[s], count[c], last[l], TOS))
@@ -420,7 +426,9 @@ is_captured(const char *from, const char *to, uint8_t tos, size_t len)
 	    memcmp(f.flow.dst, &b.in6.sin6_addr, 16) == 0 :
 	    memcmp(f.flow.src, &a.in.sin_addr, 4) == 0 &&
 	    memcmp(f.flow.dst, &b.in.sin_addr, 4) == 0);
-	/* a sum that is there, right, and not the pseudo header's alone */
+	/*
+	 * the checksum is there, right, and not only that of the pseudo header
+	 */
 	same = same && memcmp(p.data + f.udp_at + 6, "\0", 2) != 0 &&
 	    frame_checksums_ok(p.data, &f) &&
 	    inetsum_fold(inetsum_add(frame_pseudo_sum(p.data, &f),

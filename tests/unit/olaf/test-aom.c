@@ -14,7 +14,7 @@ struct delivery {
 	uint64_t at, made;
 };
 
-/* A machine that counts from 0 and ends at end, fed n deliveries. */
+/* Feed n deliveries to a cluster that counts from 0 and ends at `end`. */
 static struct aom
 deliver_all(const struct delivery *d, size_t n, uint64_t end)
 {
@@ -182,8 +182,8 @@ test_limits(void)
 }
 
 /*
- * The twin: ages held in a table of half nanoseconds.  In the slot from h to
- * h + 1 the age climbs from age2[h] to age2[h] + 1, in halves.
+ * The twin has ages in a table of half nanoseconds.  In the slot from h to h +
+ * 1 the age rises from age2[h] to age2[h] + 1, in halves.
  */
 enum { SPAN = 400, MACHINES = 3 };
 
@@ -209,7 +209,7 @@ twin_add(struct twin *w, const struct delivery *d, size_t n, uint64_t end)
 	}
 }
 
-/* 2 time(age <= a), exact at whole a. */
+/* Return 2 time(age <= a), exact for a whole a. */
 static uint64_t
 twin_time(const struct twin *w, uint64_t a)
 {
@@ -228,7 +228,7 @@ twin_agrees(const struct twin *w, const struct aom_figures *f)
 	uint64_t sum4 = 0, mean, a;
 
 	for (size_t i = 0; i < w->slots; i++)
-		sum4 += 2 * w->age2[i] + 1;	/* quarters, in the middle */
+		sum4 += 2 * w->age2[i] + 1;	/* in quarters, in the middle */
 	if (w->slots == 0)
 		return f->time_ns == 0;
 	mean = (sum4 + 2 * w->slots) / (4 * w->slots);

@@ -48,13 +48,13 @@ test_one(void)
 
 enum { NAMES = 12, MOVES = 200000 };
 
-/* Every name both ways, after each of many moves. */
+/* Check every name both ways, after each of many moves. */
 static void
 test_twin(void)
 {
 	struct rng r = rng_seed(7);
 	struct groups g = { 0 };
-	uint32_t up[NAMES];	/* above, of each */
+	uint32_t up[NAMES];	/* the name above, for each name */
 	bool good = true, moved, taken;
 	uint32_t rows = 0;
 

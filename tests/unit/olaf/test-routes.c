@@ -26,7 +26,7 @@ is_at(const struct routes *r, uint16_t cluster, uint32_t worker,
 	return a == NULL ? port == 0 : addr_same(&a->to, &want);
 }
 
-/* Addresses of a cluster, their ports in ports[]. */
+/* Store the ports of the addresses of a cluster in ports[]. */
 static uint32_t
 list_addresses(const struct routes *r, uint16_t cluster, uint64_t now_ns,
     uint16_t ports[64])
@@ -97,7 +97,9 @@ test_rules(void)
 	routes_free(&r);
 }
 
-/* With room for 64: a new route replaces the one that is silent longest. */
+/*
+ * With room for 64 routes, a new one replaces the one that was silent longest.
+ */
 static void
 test_room(void)
 {
@@ -133,7 +135,7 @@ test_room(void)
 	routes_free(&r);
 }
 
-/* Models for all that go to an address for one packet from there. */
+/* One packet from an address allows a number of models for all to go there. */
 static void
 test_credit(void)
 {
@@ -201,7 +203,7 @@ test_quotas(void)
 	quota_free(&q);
 }
 
-/* A million forged workers: a table of a fixed size, whatever they cost. */
+/* A million forged workers fit a table of fixed size, with few steps. */
 static void
 test_flood(void)
 {
@@ -227,7 +229,7 @@ test_flood(void)
 	routes_free(&r);
 }
 
-/* Random sights, against an array of the last of each worker. */
+/* Compare random packets with an array of the last packet of each worker. */
 static bool
 test_twin(uint64_t seed)
 {
@@ -250,7 +252,7 @@ test_twin(uint64_t seed)
 		note_packet(&r, c, w, last[c][w].port, now);
 		if (rng_below(&rng, 7) == 0)
 			routes_expire(&r, now);
-		if (rng_below(&rng, 9) == 0)	/* and one who moves about */
+		if (rng_below(&rng, 9) == 0)	/* one worker moves often */
 			note_packet(
 			    &r, 7, 1, (uint16_t)rng_below(&rng, 9), now);
 		c = (uint16_t)rng_below(&rng, CLUSTERS);

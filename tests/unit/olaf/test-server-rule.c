@@ -12,7 +12,7 @@ enum { E = 7, N = 3 };		/* ranges of 3, 3 and 1 */
 
 static uint8_t bytes[4 * E];
 
-/* Range r of a vector of `elements`, n a packet, each element x. */
+/* Make range r of a vector of `elements` elements, n a packet, each x. */
 static struct update
 make_packet(uint32_t elements, uint32_t n, uint32_t r, float x, float reward)
 {
@@ -34,7 +34,7 @@ whole_vector(float x, float reward)
 	return make_packet(2, 2, 0, x, reward);
 }
 
-/* A server of two weights that begin at w. */
+/* Start a server with two weights, both w. */
 static struct server_rule
 start_rule(float w)
 {
@@ -80,7 +80,7 @@ test_sgd(void)
 	server_rule_free(&p);
 }
 
-/* Adam as Kingma and Ba wrote it, all in doubles. */
+/* Compute Adam as Kingma and Ba wrote it, all in doubles. */
 static void
 test_adam(double average)
 {
@@ -110,7 +110,7 @@ test_adam(double average)
 	server_rule_free(&p);
 }
 
-/* Rewards in a row, and for each whether it passes, as a string of y and n. */
+/* Offer rewards in a row; a string of y and n says which are accepted. */
 static void
 test_gate(
     const char *name, enum server_rule_gate kind, const char *want, float end)
@@ -240,7 +240,7 @@ test_ranges(void)
 	server_rule_free(&p);
 }
 
-/* After the refusal of u, is all as it was? */
+/* Does everything equal the state before u was refused? */
 static bool
 test_nonfinite(const struct server_rule_conf *cf, struct server_rule *p,
     const struct update *u)
@@ -268,7 +268,7 @@ test_refusal(const char *name, enum server_rule_optimizer optimizer, float much)
 	struct server_rule p = start_rule(FLT_MAX / 2);
 	struct update u = whole_vector(1, 5);
 
-	vec_set(bytes, 1, much);	/* the last element alone is bad */
+	vec_set(bytes, 1, much);	/* only the last element is bad */
 	ok(test_nonfinite(&cf, &p, &u),
 	    "%s: a first update that is refused changes nothing, not even r_g",
 	    name);

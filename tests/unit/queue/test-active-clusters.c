@@ -5,7 +5,7 @@
 
 enum { KEYS = 40 };
 
-/* Keys on both sides of the bound between places and the map. */
+/* Keys on both sides of the limit between the array and the map. */
 static uint64_t
 key_of(uint32_t i)
 {

@@ -57,8 +57,8 @@ main(void)
 	time_of(0, 24, FRAME_MOST, 0);
 	time_of(1, 0, 0, 0);
 	time_of(8000000000u, 0, 1, 1);
-	time_of(16000000000u, 0, 1, 1);	/* one half rounds up */
-	time_of(16000000001u, 0, 1, 0);	/* just below it, down */
+	time_of(16000000000u, 0, 1, 1);	/* half a nanosecond rounds up */
+	time_of(16000000001u, 0, 1, 0);	/* just below that rounds down */
 	time_of(40000000000u, 0, 1500, 300);
 	time_of(40000000000u, 24, 1500, 305);
 	time_of(10000000, 24, 60, 67200);

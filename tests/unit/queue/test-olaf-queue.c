@@ -29,7 +29,7 @@ static struct sw sw[4];
 static int sws;
 static struct flight flight[64];
 static int flights;
-static uint64_t clock_ns;	/* of the vector */
+static uint64_t clock_ns;	/* time of the vector */
 static uint32_t sequence;
 static double rewards[8];
 static int reward_at;
@@ -57,7 +57,7 @@ find_slot(const char *name)
 	return NULL;
 }
 
-/* "['*1.0', '2+1']", as the vectors print a queue. */
+/* Print a queue like the vectors do: "['*1.0', '2+1']". */
 static void
 print_queue(const struct port *e, char *to, size_t room)
 {
@@ -75,7 +75,7 @@ print_queue(const struct port *e, char *to, size_t room)
 	snprintf(to + n, room - n, "]");
 }
 
-/* How the account changed tells what became of an arrival. */
+/* Return what happened to an arrival, from the change of the counters. */
 static const char *
 verdict(const struct tally_cluster *was, const struct tally_cluster *is)
 {
@@ -94,7 +94,7 @@ verdict(const struct tally_cluster *was, const struct tally_cluster *is)
 	return "appended";
 }
 
-/* An arriving update: new from a worker, or from an earlier switch. */
+/* Make an arriving update, new from a worker or from an earlier switch. */
 static struct update
 make_arrival(const char *name, uint64_t t, unsigned cluster, unsigned worker)
 {
@@ -160,7 +160,7 @@ pop_frame(struct sw *s, uint64_t t, unsigned cluster, unsigned merged,
 		note("due %llu, %s", (unsigned long long)due, now);
 }
 
-/* A new vector: its name says what its queues are. */
+/* Start a new vector, whose name describes its queues. */
 static bool
 start_queue(const char *name)
 {
@@ -191,7 +191,10 @@ start_queue(const char *name)
 	return true;
 }
 
-/* "total {'generated': 6, 'arrived': 6, ...": the last switch's account. */
+/*
+ * Check "total {'generated': 6, 'arrived': 6, ...", the counters of the last
+ * switch.
+ */
 static void
 test_totals(const char *line)
 {

@@ -25,9 +25,9 @@ make_port(struct port *e, enum port_queue queue, uint32_t slots)
 }
 
 static uint64_t mismatched;	/* so far */
-static uint32_t destination;	/* of the next update */
+static uint32_t destination;	/* number of the next update's destination */
 
-/* A packet of n of the elements of cluster c's vector. */
+/* Make a packet with n elements of the vector of cluster c. */
 static bool
 cut_update(struct port *e, uint16_t c, uint32_t elements, uint32_t n,
     uint16_t following, uint64_t now_ns)
@@ -89,7 +89,8 @@ test_late_pop(enum port_queue queue, const char *name)
 		make_update(&e, c, 1000);
 	ok(head_is(&e, 1, 1000 + TIME), "the first frame leaves after its "
 	    "time");
-	port_pop(&e);		/* at whatever time: the port is not told */
+	port_pop(&e);		/* at any time, because the port does not learn
+				 * it */
 	ok(head_is(&e, 2, 1000 + 2 * TIME), "the next frame leaves on the "
 	    "schedule of the link, even if the driver was late");
 	port_pop(&e);
@@ -212,7 +213,10 @@ test_status(void)
 	port_free(&e);
 }
 
-/* Is there a cut, n a packet, with such a packet of `elements` elements? */
+/*
+ * Does a length n of packets exist that gives such a packet of `elements`
+ * elements?
+ */
 static bool
 tally_has(uint32_t elements, uint32_t n, uint32_t len, uint32_t following)
 {
@@ -223,8 +227,8 @@ tally_has(uint32_t elements, uint32_t n, uint32_t len, uint32_t following)
 }
 
 /*
- * Packets of random cuts, any first: those and only those are taken that
- * leave a cut which all taken ones have in common.
+ * Packets of random lengths arrive, any one first.  The port accepts a packet
+ * if and only if some length fits all accepted packets and this one.
  */
 static bool
 test_shapes_twin(uint32_t elements, uint64_t seed)

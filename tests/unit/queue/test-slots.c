@@ -9,7 +9,7 @@
 
 enum { HEAD = 42, N = 3, BYTES = HEAD + UPDATE_HEADER_BYTES + 4 * N };
 
-/* A frame of an update whose bytes are all alike but for its header. */
+/* Make a frame of an update whose bytes after the header are equal. */
 static struct arrival
 make_frame(uint8_t bytes[BYTES], uint8_t fill)
 {

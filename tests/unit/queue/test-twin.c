@@ -149,7 +149,7 @@ offer_both(struct port *e, const struct item *i, uint64_t now)
 	port_offer(e, &a, now);
 }
 
-/* Do the two agree on what leaves next, and when? */
+/* Do the two queues agree on the next frame and its time? */
 static bool
 same_head(const struct port *e, const struct twin *t)
 {

@@ -14,7 +14,10 @@
 
 #define MS 1000000u
 
-/* A worker with T = 400 ms that had a status of N active clusters at 1 s. */
+/*
+ * Make a worker with T = 400 ms that got a status with N active clusters at 1
+ * s.
+ */
 static struct txctl
 set_status(enum txctl_kind kind, uint16_t active)
 {
@@ -43,7 +46,10 @@ expect_probability(const char *name, uint16_t active, unsigned ms, double want)
 		note("%.17g", is);
 }
 
-/* "1/T [(0, 0.8), (400, 0.8)]" or "N=20 [('1/T', 400, 0.4)]": how many. */
+/*
+ * Read "1/T [(0, 0.8), (400, 0.8)]" or "N=20 [('1/T', 400, 0.4)]"; return the
+ * number of pairs.
+ */
 static int
 test_vectors(const char *line)
 {
@@ -94,7 +100,7 @@ test_file(void)
 	ok(n == 24 && eight && none, "all vectors were read");
 }
 
-/* Is it 1 whatever the time? */
+/* Is the probability 1 at any time? */
 static bool
 test_certainty(const struct txctl *t)
 {
@@ -161,7 +167,10 @@ test_limits(void)
 	    "without a slot a worker never sends");
 }
 
-/* Switches pass a model in turn: the first of the narrowest is reported. */
+/*
+ * Switches pass a model in turn: the first of those with the least room is
+ * reported.
+ */
 static bool
 test_narrowest(uint64_t seed)
 {

@@ -19,7 +19,7 @@ test_valid(void)
 	    "NaN, infinity and negative numbers cannot be a priority");
 }
 
-/* The leaf of a priority by libm, not rounded. */
+/* Compute the leaf of a priority with libm, without rounding. */
 static double
 leaf_of(const struct priorities *r, float p)
 {
@@ -61,7 +61,7 @@ open_per(struct priorities *r, size_t n, double alpha)
 		abort();
 }
 
-/* n priorities of e^-spread to e^spread times scale, some of them 0. */
+/* Make n priorities of e^-spread to e^spread times scale, some of them 0. */
 static void
 fill_priorities(
     struct rng *rng, float *p, size_t n, double spread, double scale)
@@ -105,7 +105,7 @@ test_duplicates(void)
 	priorities_close(&r);
 }
 
-/* Priorities fall, and rise, by far more than a leaf's 23 bits. */
+/* Priorities fall and rise by far more than the 23 bits of a leaf. */
 static void
 test_follows(double alpha)
 {
@@ -167,7 +167,7 @@ test_outlier(float p17)
 	priorities_close(&r);
 }
 
-/* The shift that a rescale is to choose, by the rule as per.h's top has it. */
+/* Return the shift that a rescale must choose by the rule of priorities.h. */
 static int
 expected_shift(const struct priorities *r)
 {
@@ -184,7 +184,10 @@ expected_shift(const struct priorities *r)
 	return fits < shift ? fits : shift;
 }
 
-/* Whatever was guessed before: priorities that wander, and outliers. */
+/*
+ * Rescales obey the rule with changing priorities and outliers, whatever the
+ * shift before.
+ */
 static void
 test_rescales(double alpha)
 {
@@ -244,8 +247,9 @@ test_extremes(void)
 }
 
 /*
- * In slices: drawn by the tree of before, each leaf right but those too large
- * for it, until the other one is made, and no go makes more than a slice.
+ * Rebuild in slices.  Meanwhile draws use the former tree, in which each leaf
+ * is right except leaves that are too large for it.  No step does more than a
+ * slice.
  */
 static void
 test_slices(double alpha, bool outlier)
@@ -294,8 +298,8 @@ test_slices(double alpha, bool outlier)
 	}
 	ok(bad == 0 && drawn > 0 && goes >= SLOTS / SLICE && r.most == SLICE,
 	    "alpha %g, %s: the tree is rebuilt in %zu steps of %zu leaves, and "
-	    "can be drawn from "
-	    "meanwhile", alpha, outlier ? "an outlier" : "all fall", goes, r.most);
+	    "can be drawn from meanwhile",
+	    alpha, outlier ? "an outlier" : "all fall", goes, r.most);
 	ok(r.shift != shift && r.shift == expected_shift(&r) &&
 		leaves_are_right(&r),
 	    "then all leaves are as if rebuilt at once (2^%d, 2^%d)",
@@ -303,7 +307,10 @@ test_slices(double alpha, bool outlier)
 	priorities_close(&r);
 }
 
-/* Whatever is set meanwhile; and what is too large for the other tree, too. */
+/*
+ * Set priorities during a rebuild, also some that are too large for the new
+ * tree.
+ */
 static void
 test_slices_any(void)
 {
@@ -333,7 +340,9 @@ test_slices_any(void)
 	priorities_close(&r);
 }
 
-/* Chances and weights of draws against their formulas in binary64. */
+/*
+ * Compare probabilities and weights of draws with their formulas in binary64.
+ */
 static void
 test_draws(double alpha, double beta, bool strata)
 {
@@ -366,7 +375,10 @@ test_draws(double alpha, double beta, bool strata)
 	priorities_close(&r);
 }
 
-/* How often slots come, against p^alpha; the threshold is 5 deviations. */
+/*
+ * Compare how often slots are drawn with p^alpha; the threshold is 5
+ * deviations.
+ */
 static void
 test_chances(double alpha)
 {
@@ -439,7 +451,10 @@ test_clear(void)
 	priorities_close(&r);
 }
 
-/* Beside ones, the first perhaps a greatest, raised is what is below least. */
+/*
+ * Beside priorities of 1, of which the first may be large, `least` is not
+ * raised, and half of it is.
+ */
 static void
 test_raised(float greatest, float least)
 {
@@ -482,8 +497,8 @@ main(void)
 	test_slices(1, true);
 	test_slices_any();
 	test_extremes();
-	test_raised(1, 0x1p-15f);	/* of the mean */
-	test_raised(0x1p20f, 0x1p-3f);	/* 2^-23 of the greatest */
+	test_raised(1, 0x1p-15f);	/* 2^-15 of the mean */
+	test_raised(0x1p20f, 0x1p-3f);	/* 2^-23 of the largest */
 	for (int i = 0; i < 6; i++)
 		test_draws(alpha[i], alpha[6 - i], i % 2);
 	test_chances(0.6);

@@ -14,7 +14,7 @@ static const char *const kinds[] = { "uniform", "heavy-tailed", "sparse",
 	"one huge", "all the greatest" };
 enum { BATCH = 1000, MOST = 65536, FORMS = 3 };
 
-static size_t sampled;		/* in all, by each form */
+static size_t sampled;		/* draws in all, by each form */
 
 /* Return the AVX2 form, or plain C if this processor lacks it. */
 static const struct sumnode_form *
@@ -23,7 +23,7 @@ avx2_or_plain(void)
 	return sumnode_avx2() != NULL ? sumnode_avx2() : sumnode_plain();
 }
 
-/* Trees of n leaves: of the best form here, in plain C, and for AVX2. */
+/* Trees of n leaves: in the best form here, in plain C, and for AVX2. */
 static void
 open_both(struct sumtree t[FORMS], size_t n)
 {
@@ -42,7 +42,7 @@ close_both(struct sumtree t[FORMS])
 		sumtree_close(&t[f]);
 }
 
-/* A weight for leaf i of n. */
+/* Return a weight for leaf i of n. */
 static uint32_t
 draw_weight(struct rng *r, enum kind kind, size_t i, size_t n)
 {
@@ -62,7 +62,7 @@ draw_weight(struct rng *r, enum kind kind, size_t i, size_t n)
 	}
 }
 
-/* Sums to look for: at random, and on both sides of where leaves begin. */
+/* Return sums to search for: random ones, and those on both sides of leaves. */
 static void
 choose_targets(struct rng *r, const struct plainsum *s, uint64_t total,
     uint64_t *x, size_t n)
@@ -76,7 +76,9 @@ choose_targets(struct rng *r, const struct plainsum *s, uint64_t total,
 	}
 }
 
-/* Do the trees find what the array does?  n draws, in batches. */
+/*
+ * Do the trees find the same leaves as the array?  Makes n draws, in batches.
+ */
 static bool
 same_found(struct rng *r, struct sumtree t[FORMS], struct plainsum *s, size_t n)
 {
@@ -102,7 +104,7 @@ same_found(struct rng *r, struct sumtree t[FORMS], struct plainsum *s, size_t n)
 	return bad == 0;
 }
 
-/* Do the trees hold just what the array does? */
+/* Do the trees have the same weights as the array? */
 static bool
 same_weights(const struct sumtree t[FORMS], const struct plainsum *s)
 {
@@ -114,7 +116,7 @@ same_weights(const struct sumtree t[FORMS], const struct plainsum *s)
 	return true;
 }
 
-/* Updates, with duplicates, and an insert that may wrap, to all. */
+/* Apply updates, with duplicates, and an insert that may wrap, to all trees. */
 static void
 change_trees(struct rng *r, struct sumtree t[FORMS], struct plainsum *s,
     enum kind kind)
@@ -146,7 +148,7 @@ scale_trees(struct sumtree t[FORMS], struct plainsum *s, int shift)
 		sumtree_scale(&t[f], shift);
 }
 
-/* Rounds of changes and of draws, with every kind of weights. */
+/* Do rounds of changes and draws, with every kind of weights. */
 static void
 run_rounds(size_t n, size_t draws)
 {
@@ -192,7 +194,7 @@ test_sizes(void)
 	ok(sampled >= 10000000, "there were %zu draws in all", sampled);
 }
 
-/* Few weights in a tree of all levels but one: each is found at its ends. */
+/* A tree has few weights in all levels but one: each is found at both ends. */
 static void
 test_large(void)
 {
@@ -226,7 +228,10 @@ test_large(void)
 	close_both(t);
 }
 
-/* All forms draw the same from the same dice; with strata, one from each. */
+/*
+ * All forms draw the same with the same random numbers; with strata, one from
+ * each.
+ */
 static void
 test_strata(uint32_t most, size_t n)
 {
@@ -271,8 +276,9 @@ test_strata(uint32_t most, size_t n)
 }
 
 /*
- * Pearson's statistic of n draws against weights w, less its mean, in its
- * standard deviations; far above 5 where they are not those drawn by.
+ * Return Pearson's statistic of n draws against weights w, minus its mean, in
+ * its standard deviations.  It is far above 5 if the draws follow other
+ * weights.
  */
 static double
 far_off(const uint32_t *count, const uint32_t *w, size_t leaves, uint64_t total,
@@ -324,7 +330,7 @@ test_chances(bool strata)
 	sumtree_close(&t);
 }
 
-/* All forms see one x of n, wherever it is, that is not below the total. */
+/* All forms detect one of n sums that is not below the total, at any place. */
 static void
 test_within(void)
 {

@@ -11,7 +11,10 @@
 
 enum { FAKE_TOS = 0x40, BYTES = 100 };
 
-/* The program: its class of packets, its deadlines, and where it posts. */
+/*
+ * The program: its class of packets, its deadlines, and the address of its
+ * posts.
+ */
 struct fake {
 	const struct program_env *env;
 	enum packet_class claim;
@@ -37,7 +40,7 @@ log_event(const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Were these the events since the last call? */
+/* Did exactly these events happen since the last call? */
 static bool
 events_were(const char *what)
 {
@@ -98,7 +101,7 @@ fake_on_deadline(void *state, uint64_t now_ns)
 	log_event("%d fire\n", (int)now_ns);
 }
 
-/* Groups have two members, at ports 1 and 2; up is port 9. */
+/* Groups have two members, at ports 1 and 2; the parent is port 9. */
 static const union addr *
 fake_each_member(
     const void *state, uint32_t group, uint32_t *next, uint64_t now_ns)
@@ -329,7 +332,7 @@ test_order(void)
 	plane_free(&pl);
 }
 
-/* A live driver may be late, but the schedule of the link is not. */
+/* A live driver may be late, but the link keeps its schedule. */
 static void
 test_lateness(void)
 {
@@ -410,7 +413,7 @@ test_impaired(void)
 	plane_free(&pl);
 }
 
-/* A request to the switch's own address. */
+/* Receive a request at the switch's own address. */
 static void
 send_request(const struct plane_conf *cf, enum control_action action,
     uint32_t xid, size_t body, unsigned host)

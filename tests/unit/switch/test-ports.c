@@ -164,7 +164,7 @@ test_rules(void)
 	ports_free(&s);
 }
 
-/* Many hosts are all found again. */
+/* All of many hosts are found again. */
 static void
 test_many_hosts(void)
 {
@@ -191,7 +191,7 @@ test_many_hosts(void)
 	ports_free(&s);
 }
 
-/* Queue a frame at a port (waits), or let it leave. */
+/* Queue a frame at a port (waits), or let the first one leave. */
 static bool
 queue_frame(struct port *p, bool waits)
 {
@@ -230,7 +230,7 @@ find_new_host(struct ports *s, uint32_t k)
 	return ports_find_port(s, &a);
 }
 
-/* Many more hosts than that send, one after the other. */
+/* Many more hosts than that send frames, one after another. */
 static void
 test_hosts_in_turn(const char *rule, const char *name)
 {
@@ -251,7 +251,7 @@ test_hosts_in_turn(const char *rule, const char *name)
 	ports_free(&s);
 }
 
-/* All hosts send at once. */
+/* All hosts send at the same time. */
 static void
 test_hosts_at_once(void)
 {

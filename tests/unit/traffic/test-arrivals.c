@@ -9,7 +9,7 @@
 
 #define MS 1000000u
 
-/* Return the mean gap over n updates, ns, or -1 if the order is wrong. */
+/* Return the mean gap over n updates in ns, or -1 if the order is wrong. */
 static double
 mean_gap(enum arrivals_kind kind, uint64_t jitter_ns, int n)
 {

@@ -33,7 +33,7 @@ same_address(const char *s, const char *t)
 {
 	union addr a, b;
 
-	/* what a comparison must not look at differs */
+	/* fields that a comparison must ignore differ */
 	memset(&a, 0x55, sizeof(a));
 	memset(&b, 0xaa, sizeof(b));
 	return addr_parse(s, "1", &a) == NULL &&

@@ -8,7 +8,10 @@ static uint8_t buf[CONTROL_MAX_BYTES];	/* put here */
 /* parsed here, in a block of its size */
 static uint8_t *copy;
 
-/* Parse a copy just as long as it says, so that ASan watches. */
+/*
+ * Parse a copy of exactly this length, so that ASan detects a read past the
+ * end.
+ */
 static bool
 parse_copy(const void *p, size_t len, struct control *c)
 {
@@ -25,7 +28,10 @@ written_bytes_are(const uint8_t *end, const void *want, size_t len)
 	return (size_t)(end - buf) == len && memcmp(buf, want, len) == 0;
 }
 
-/* Flags with `tail` bytes behind the body: cut anywhere, none, whole. */
+/*
+ * Test flags with `tail` bytes after the body: cut anywhere, missing, and
+ * complete.
+ */
 static void
 check_trailer(uint8_t flags, size_t tail, bool has_cookie, bool has_mac)
 {
@@ -35,7 +41,8 @@ check_trailer(uint8_t flags, size_t tail, bool has_cookie, bool has_mac)
 
 	for (size_t n = 8; n < 8 + tail; n++)
 		good = good && !parse_copy(p, n, &c);
-	p[8 + 5 + tail - 17] = 9;	/* of a seal the counter's last byte */
+	p[8 + 5 + tail - 17] = 9;	/* the last byte of the counter in a tag
+					 */
 	ok(good && parse_copy(p, 8 + 5 + tail, &c) && c.body_bytes == 5 &&
 	    c.cookie == (has_cookie ? copy + 8 + 5 : NULL) &&
 	    c.has_mac == has_mac && c.counter == (has_mac ? 9 : 0) &&
@@ -187,7 +194,7 @@ test_joins(void)
 	ok(good, "each flag is its own bit, and no flag needs no byte");
 }
 
-/* The fields behind the bits of a Join's Ack, alone and together. */
+/* Test the fields behind the bits of a Join's Ack, alone and together. */
 static void
 test_joined(void)
 {
@@ -235,7 +242,10 @@ test_numbers(void)
 	ok(good, "an H, a page and a Seg are complete or refused");
 }
 
-/* An Ack's bytes from its struct, and that none of its beginnings is read. */
+/*
+ * Check the bytes of an Ack made from its struct, and that no shorter one is
+ * read.
+ */
 static void
 check_ack(const struct control_ack *a, const void *want, size_t len,
     size_t least, const char *what)

@@ -41,7 +41,7 @@ test_bytes(void)
 	    strcmp(dlp_reason(DLP_LONG), "long") == 0, "reasons have names");
 }
 
-/* More than six parameters, of innet's alone. */
+/* Test more than six parameters, which only innet has. */
 static void
 test_vector(void)
 {

@@ -14,7 +14,10 @@ static const struct frame_flow v4 = { { 10, 0, 1, 1 }, { 10, 255, 255, 1 },
 static const struct frame_flow v6 = { { 0xfd, 0, 1 }, { 0xfd, 0, 2, [15] = 9 },
     4001, 46638, true };
 
-/* Make a frame with right checksums and n bytes of payload at p; its length. */
+/*
+ * Make a frame with right checksums and n bytes of payload at p; return its
+ * length.
+ */
 static size_t
 make_frame(uint8_t *p, const struct frame_flow *flow, size_t n)
 {
@@ -27,7 +30,10 @@ make_frame(uint8_t *p, const struct frame_flow *flow, size_t n)
 	return head + n;
 }
 
-/* frame_parse() of an exact copy, so that ASan sees a read past the end. */
+/*
+ * Call frame_parse() with an exact copy, so that ASan detects a read past the
+ * end.
+ */
 static enum frame_is
 parse_copy(
     int link, const uint8_t *p, size_t caplen, size_t len, struct frame *f)
@@ -89,7 +95,7 @@ round_trip(uint8_t *p, const struct frame_flow *flow, const char *name)
 	    name);
 }
 
-/* IP and what follows, behind n bytes of another link header. */
+/* Parse IP and its payload after n bytes of another link header. */
 static bool
 parses_under(
     int link, const void *head, size_t n, const struct frame_flow *flow)
@@ -113,7 +119,7 @@ parses_under(
 #define SNAP "\xaa\xaa\3\0\0\0\x08\0"
 #define ADDRESSES "\0\0\1\2\3\4\5\6\1\2\3\4\5\6\1\2\3\4\5\6"
 
-/* Is what is behind these n bytes of a link header other traffic? */
+/* Is the packet after these n bytes of a link header other traffic? */
 static bool
 is_other(int link, const void *head, size_t n)
 {
@@ -257,7 +263,7 @@ test_links(void)
 	    f.ethertype == 0x0806, "ARP is other traffic");
 }
 
-/* Set n bytes at p + at to v; what is the frame then? */
+/* Set n bytes at p + at to v; return the kind of the frame then. */
 static enum frame_is
 parse_changed(const struct frame_flow *flow, size_t at, uint64_t v, size_t n)
 {
@@ -270,7 +276,7 @@ parse_changed(const struct frame_flow *flow, size_t at, uint64_t v, size_t n)
 	bytes_put(p + at, v, n);
 	is = parse_copy(FRAME_ETHERNET, p, len, len, &f);
 	if (is == FRAME_FRAGMENT && (f.flow.sport != 0 || f.flow.dport != 0))
-		return FRAME_UDP;	/* ports out of nowhere */
+		return FRAME_UDP;	/* ports outside of the packet */
 	return is;
 }
 
@@ -340,7 +346,7 @@ test_cuts(void)
 	ok(good, "bytes that were not captured read as 0");
 }
 
-/* v6 with headers in front of UDP: next is the first one's number. */
+/* Parse v6 with headers before UDP; next is the number of the first one. */
 static enum frame_is
 parse_extended(uint8_t next, const void *ext, size_t n, struct frame *f)
 {
@@ -396,7 +402,10 @@ checksums(const struct frame_flow *flow, const char *name)
 	parse_copy(FRAME_ETHERNET, p, len, len, &f);
 	for (size_t i = flow->v6 ? 8 : 0; i < len - FRAME_ETH_BYTES; i++) {
 		p[FRAME_ETH_BYTES + i] ^= 0x10;
-		/* the traffic class of IPv6 is in no sum; skipped above */
+		/*
+		 * the traffic class of IPv6 is in no checksum; it was skipped
+		 * above
+		 */
 		good = good && !frame_checksums_ok(p, &f);
 		p[FRAME_ETH_BYTES + i] ^= 0x10;
 	}
@@ -412,7 +421,7 @@ checksums(const struct frame_flow *flow, const char *name)
 	ok(!frame_checksums_ok(p, &f), "%s: such a checksum with one wrong bit "
 	    "is refused", name);
 	good = true;
-	/* one of them sums to 0 */
+	/* a UDP checksum of 0 occurs too */
 	for (unsigned v = 0; v <= 0xffff; v++) {
 		bytes_put(p + f.payload_at, v, 2);
 		frame_put_checksum(p, &f);

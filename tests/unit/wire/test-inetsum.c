@@ -6,7 +6,10 @@
 #include "common/wire/inetsum.h"
 #include "tests/unit/tap.h"
 
-/* RFC 1071 as it reads: big-endian words, carries put back at once. */
+/*
+ * Compute the sum as RFC 1071 says: big-endian words, with carries added at
+ * once.
+ */
 static uint16_t
 sum_slowly(const uint8_t *p, size_t len)
 {
@@ -19,7 +22,7 @@ sum_slowly(const uint8_t *p, size_t len)
 	return (uint16_t)sum;
 }
 
-/* The same from inetsum_fold(), which leaves it as it stands in memory. */
+/* Compute it with inetsum_fold(), which keeps the byte order of memory. */
 static uint16_t
 host_sum(uint64_t sum)
 {
@@ -63,7 +66,9 @@ main(void)
 
 	for (size_t len = 0; len <= 200; len++) {
 		for (size_t off = 0; off < 4; off++) {
-			/* exact size, so ASan sees a step too far */
+			/*
+			 * exact size, so that ASan detects a read past the end
+			 */
 			p = malloc(off + len + (off + len == 0));
 			for (size_t i = 0; i < len; i++)
 				p[off + i] = (uint8_t)rng_u64(&r);

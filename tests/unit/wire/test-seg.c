@@ -8,7 +8,10 @@
 #include "common/wire/seg.h"
 #include "tests/unit/tap.h"
 
-/* Parse a copy just as long as it says, so that ASan watches. */
+/*
+ * Parse a copy of exactly this length, so that ASan detects a read past the
+ * end.
+ */
 static bool
 parse_copy(const uint8_t *p, size_t len, struct seg *s)
 {

@@ -7,7 +7,7 @@
 
 static const float vec[4] = { 1, 2, 3, INFINITY };
 
-/* A hello, in JSON. */
+/* Check a hello in JSON. */
 static const char *
 check_hello(struct stream_order *t, const char *json)
 {
@@ -17,7 +17,7 @@ check_hello(struct stream_order *t, const char *json)
 	return stream_order_check(t, &h, (const uint8_t *)json);
 }
 
-/* A vector of n elements. */
+/* Check a vector of n elements. */
 static const char *
 check_vector(struct stream_order *t, enum stream_kind kind, uint32_t n)
 {

@@ -4,7 +4,10 @@
 #include "common/wire/stream.h"
 #include "tests/unit/tap.h"
 
-/* Push all of p into in, in pieces of step bytes; how many messages came. */
+/*
+ * Push all of p into `in` in pieces of step bytes; return the number of
+ * messages.
+ */
 static int
 feed_pieces(struct stream_in *in, const uint8_t *p, size_t len, size_t step)
 {

@@ -9,7 +9,7 @@
 #include "common/wire/update.h"
 #include "tests/unit/tap.h"
 
-/* An update of n floats, 1 to n, at p; its length. */
+/* Make an update of n floats, 1 to n, at p; return its length. */
 static size_t
 make_update(uint8_t *p, struct update *u, uint32_t n)
 {
@@ -20,7 +20,10 @@ make_update(uint8_t *p, struct update *u, uint32_t n)
 	return (size_t)(v - p) + (size_t)n * 4;
 }
 
-/* The reason, from a copy just as long as it says, so that ASan watches. */
+/*
+ * Parse a copy of exactly this length, so that ASan detects a read past the
+ * end.
+ */
 static enum update_bad
 parse_copy(const uint8_t *p, size_t len, struct update *u)
 {
@@ -88,7 +91,8 @@ test_reasons(void)
 		good = good && parse_copy(p, n, &u) == UPDATE_SHORT;
 	ok(good, "a model of 32 to 39 bytes is too short");
 	p[1] = UPDATE_UPDATE;
-	for (size_t n = 32; n < 60; n++)	/* 4, 8, 12: the last of more */
+	for (size_t n = 32; n < 60; n++)	/* 4, 8, 12: the last packet of
+						 * a longer vector */
 		good = good && parse_copy(p, n, &u) == (n != 32 && n % 4 == 0 &&
 		    n <= 48 ? UPDATE_OK : UPDATE_BAD_LENGTH);
 	ok(good, "no element, a part of one, and one too many give a bad "
@@ -130,7 +134,7 @@ test_reasons(void)
 	ok(good, "every reason has its own name");
 }
 
-/* All packets of a vector of e elements, n a packet, tile it. */
+/* All packets of a vector of e elements, n a packet, cover it without gaps. */
 static bool
 packets_tile(uint32_t e, uint32_t n, uint8_t *p)
 {
@@ -206,7 +210,10 @@ test_sizes(void)
 	    update_packets(10, 9) == 2, "9 elements fit one packet, 10 do not");
 }
 
-/* Any bytes: no read past the end (ASan), and what is taken holds. */
+/*
+ * Any bytes cause no read past the end (ASan), and accepted ones are
+ * consistent.
+ */
 static void
 test_noise(struct rng *r)
 {
@@ -219,7 +226,7 @@ test_noise(struct rng *r)
 
 		for (size_t i = 0; i < len; i += 8)
 			bytes_put(p + i, rng_u64(r), 8);
-		p[0] = run % 8 != 0;		/* mostly likely headers */
+		p[0] = run % 8 != 0;		/* most have a likely header */
 		p[1] = run % 5;
 		if (run % 3 != 0)
 			bytes_put(p + 28, rng_below(r, 40), 4);
