@@ -17,10 +17,10 @@
 #define UNWRAP(wire, near) (DIFF(wire, near) < MOD / 2 -> \
 	    (near) + DIFF(wire, near) : (near) + DIFF(wire, near) - MOD)
 
-/* What may happen, by the environment; `run` explains each name. */
+/* Faults that may happen, set by the environment; `run` explains each name. */
 hidden byte end, first, lives;
 byte kills, leaves, restarts, rack_restarts, signs;
-byte rounds = 1;	/* of Probes, in the second after the end of a process */
+byte rounds = 1;	/* Probes in the second after the end of a process */
 bool moved;		/* a worker has applied a result */
 hidden byte p2, k2, a2, b2, c2;
 
@@ -71,7 +71,8 @@ inline read_settings()
 
 #define SAY(what, p, k, a, b, c) \
 	printf("@ %d %d %d %d %d %d\n", what, k, p, a, b, c)
-#define MINE	(p == wk[W(p)].port)	/* not of a process that has ended */
+#define MINE	(p == wk[W(p)].port)	/* not the port of a process that has
+					 * ended */
 
 /* Packet k of port p arrives at its switch or at its worker. */
 inline arrive(p, k, a, b, c)

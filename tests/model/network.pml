@@ -10,25 +10,27 @@
 #ifdef RACK
 #define PORTS	4	/* port 3: the rack, as a member of the top switch */
 #else
-#define PORTS	3	/* of worker 0, of worker 1, of its replacement */
+#define PORTS	3	/* ports of worker 0, of worker 1 and of its replacement
+			 */
 #endif
-#define QUEUE	12	/* packets in one channel, at most */
+#define QUEUE	12	/* greatest number of packets in one channel */
 
 /* Kinds of packets; a, b and c are the fields. */
 #define JOIN	1	/* up: iteration, again + 2 cookie, xid */
 #define LEAVE	2	/* up: -, -, xid */
-#define PUSH	3	/* up: iteration, index, who is in it */
+#define PUSH	3	/* up: iteration, index, bits of the workers in it */
 #define PROBE	4	/* up: iteration, lacks + 4 sent, tag + 16 xid */
 #define FETCH	5	/* up: - */
-#define GIVE	6	/* up: a state, which begins with that iteration */
+#define GIVE	6	/* up: a state that begins with that iteration */
 #define ACK	7	/* down: status + 4 instance, wire iteration, xid */
-#define RESULT	8	/* down: iteration, index, who is in it */
+#define RESULT	8	/* down: iteration, index, bits of the workers in it */
 #define STATE	9	/* down: wire iteration, lacks + 4 had, tag */
 #define NONE	10	/* down: not a member */
 #define GONE	11	/* down: wire iteration, index */
 #define ASK	12	/* down: a Fetch that was forwarded */
-#define CHUNK	13	/* down: a state, which begins with that iteration */
-#define HELP	14	/* down: wire iteration, index: send it once more */
+#define CHUNK	13	/* down: a state that begins with that iteration */
+#define HELP	14	/* down: wire iteration, index: send this segment again
+			 */
 #define CHALLENGE 15	/* down: cookie */
 
 #define OK	0	/* status of an ACK */
@@ -38,7 +40,7 @@
 chan up[PORTS] = [QUEUE] of { byte, byte, byte, byte };
 chan down[PORTS] = [QUEUE] of { byte, byte, byte, byte };
 chan late = [2] of { byte, byte, byte, byte, byte };
-byte lates, dups;	/* that may still happen; likewise the faults of job.pml */
+byte lates, dups;	/* faults that may still happen; job.pml has others */
 
 hidden byte q0, q1, q2, q3, q4;	/* the packet that is sent */
 inline send_up(port0, kind0, a0, b0, c0)

@@ -21,15 +21,17 @@ hidden byte span;	/* slots of one vector: 2, or 1 for bounded memory */
 typedef Slot {
 	byte num;	/* iteration * 2 + index */
 	byte is;	/* one of the states above */
-	byte givers;	/* members in it, one bit each */
-	byte what	/* iteration of the gradients in it: only asserted */
+	byte givers;	/* members that have contributed, one bit each */
+	byte what	/* iteration of the gradients in it: only assertions
+			 * read it */
 };
 typedef Member {
 	bool present, confirmed, young;
-	bool doubted;		/* it replaced a member that was young */
+	bool doubted;		/* it replaced a member that was new */
 	byte port, before;	/* before: port of the last holder + 1 */
-	byte from, gives;	/* may add from; can give again from */
-	byte xid		/* of the Join that let it in */
+	byte from, gives;	/* first iteration it may add to; first one it
+				 * can give again */
+	byte xid		/* xid of the Join that was accepted */
 };
 typedef Job {
 	bool has, open, ahead;
@@ -42,13 +44,14 @@ Member mem[2 * SWITCHES];
 Job job[SWITCHES];
 Answered last[PORTS];	/* the answer to the newest request of a port */
 
-/* Scratch of one step. */
+/* Variables that are used within one step. */
 hidden byte s, w, i, t, n, x, next, lk, pt;
 hidden byte ok, in, keep;
 
 #ifdef RACK
 #define AT(p)	((p) == 0 || (p) == 3 -> 0 : 1)	/* the switch of a port */
-#define EVERY	(s == 0 -> 3 : 2)		/* members that are due */
+#define EVERY	(s == 0 -> 3 : 2)		/* bits of the members that must
+						 * contribute */
 #else
 #define AT(p)	0
 #define EVERY	3
@@ -73,7 +76,7 @@ hidden byte ok, in, keep;
 	    !J.ahead : (!M(0).present || M(0).from < (t)) && \
 	    (!M(1).present || M(1).from < (t))))
 
-inline release()	/* the job has no member any more */
+inline release()	/* the job has no member left */
 {
 	J.has = false; J.open = false; J.ahead = false;
 	J.start = 0; J.fresh = 0; J.newest = 0; J.instance = 0;
@@ -151,7 +154,7 @@ inline may_join_at(again)
 	    SLOT(1).is != FULL && SLOT(2 * span - 2).is != FULL && \
 	    SLOT(2 * span - 1).is != FULL)
 
-/* Does the job begin again with a worker that is further?  Sets in. */
+/* Does the job begin again with a worker that is ahead?  Sets in. */
 inline should_restart_at(wire, again)
 {
 	set_next(); t = next; n = UNWRAP(wire, J.newest);
@@ -169,7 +172,7 @@ inline should_restart_at(wire, again)
 #endif
 }
 
-/* Does the iteration begin again, as slots are few?  Sets in. */
+/* Does the iteration begin again because there are few slots?  Sets in. */
 inline should_repeat()
 {
 	in = false;
@@ -225,7 +228,7 @@ inline receive_join(p, truth, again, id)
 	:: !IS_MEMBER(p) && M(w).present && M(w).before == p + 1 &&
 	   M(w).confirmed -> answer(p, TAKEN, 0, id)
 	:: !IS_MEMBER(p) && M(w).present && M(w).before == p + 1 &&
-	   !M(w).confirmed && M(w).young -> skip  /* a late Join, perhaps */
+	   !M(w).confirmed && M(w).young -> skip  /* possibly a late Join */
 	:: else ->
 		in = false;
 		if
@@ -264,7 +267,10 @@ inline receive_join(p, truth, again, id)
 	fi
 }
 
-/* A Join or a Leave: each xid is answered once, then the answer is repeated. */
+/*
+ * A Join or a Leave: each xid is executed once, and then its answer is
+ * repeated.
+ */
 inline receive_request(p, k, truth, how, id)
 {
 	if
@@ -329,7 +335,8 @@ inline receive_push(p, truth, index)
 		   (SLOT(n).givers >> w & 1) -> complete(n)
 #endif
 		:: J.open && SAME(n) && (SLOT(n).is != FILLING ||
-		   (SLOT(n).givers >> w & 1)) -> skip	/* duplicate, late */
+		   (SLOT(n).givers >> w & 1)) -> skip	/* a duplicate, or too
+							 * late */
 #ifdef ANY_ITERATION
 		:: J.open && !NEWER(n) && !SAME(n) && SLOT(n).is == FILLING ->
 			n = SLOT(n).num;
@@ -337,7 +344,7 @@ inline receive_push(p, truth, index)
 #endif
 #ifndef BEGIN_EARLY
 		:: J.open && !NEWER(n) && !SAME(n) && !MAY_BEGIN(t, index) ->
-			skip				/* early */
+			skip				/* too early */
 #endif
 		:: J.open && !NEWER(n) && M(w).from > t -> skip	/* late */
 		:: else ->
@@ -398,12 +405,12 @@ inline receive_probe(p, truth, how, tag)
 		fi
 	fi;
 	if
-	:: !IS_MEMBER(p) || !J.open -> skip	/* it is answered later */
+	:: !IS_MEMBER(p) || !J.open -> skip	/* the answer comes later */
 	:: else ->
 		t = UNWRAP(WIRE(truth), J.newest); x = how >> 2; lk = 0;
 		if
 		:: t > J.start && t > M(w).from && !DONE(t - 1) ->
-			t--; x = 3		/* it has that from before */
+			t--; x = 3		/* it has this one already */
 		:: else ->
 #ifndef NO_RESEND
 			resend(p, how)
@@ -429,7 +436,7 @@ inline receive_fetch()	/* worker 0 gives the state */
 	fi
 }
 
-inline receive_give(truth)	/* a state that is too old goes no further */
+inline receive_give(truth)	/* a state that is too old is not forwarded */
 {
 	if
 	:: J.has && IS_MEMBER(0) ->
@@ -447,7 +454,8 @@ inline receive_give(truth)	/* a state that is too old goes no further */
 	fi
 }
 
-inline restart_switch()	/* it forgets everything; packets to it are lost */
+inline restart_switch()	/* the switch forgets everything, and packets to it are
+			 * lost */
 {
 	M(0).present = false; M(1).present = false;
 	remove(0); remove(1); release();

@@ -6,14 +6,17 @@
  * that it is at and, if `prev` is set, of the one before.
  */
 typedef Worker {
-	bool joined, open;	/* a member; a Join has no answer yet */
+	bool joined, open;	/* is a member; has a Join without an answer */
 	bool been;		/* it has been a member */
-	bool redo;		/* it gives the iteration before once more */
+	bool redo;		/* sends the gradient of the previous iteration
+				 * again */
 	bool prev, fetches;
-	byte port, at;		/* at: the first that it has not applied */
-	byte xid, said;		/* said: `at` in the Join that is open */
+	byte port, at;		/* at: the first iteration that it has not
+				 * applied */
+	byte xid, said;		/* said: `at` in the Join without an answer */
 	byte from, instance, cookie;
-	byte now, after;	/* results of the iteration sent, of the next */
+	byte now, after;	/* results of the iteration sent, and of the
+				 * next */
 	byte sent, tag
 };
 Worker wk[2];
@@ -22,7 +25,9 @@ hidden byte u, v;
 #define SENDS(u)	(wk[u].at - wk[u].redo)
 #define ONLY_FETCHES(u)	BEFORE(WIRE(SENDS(u)), wk[u].from)
 
-/* Segments that it sent, or did not send because it had their results. */
+/*
+ * Segments that the worker sent, or did not send because it had their results.
+ */
 #define PASSED(u)	(wk[u].sent | (wk[u].now & (span == 2 -> 3 : 1)))
 
 inline put_join(u)
@@ -52,7 +57,9 @@ inline begin_fetch(u)
 	send_up(wk[u].port, FETCH, 0, 0, 0)
 }
 
-/* Send what has no result, in order, as far as the switch has slots. */
+/*
+ * Send the segments without a result in order, as far as the switch has slots.
+ */
 inline pump(u)
 {
 	v = 0;
@@ -158,11 +165,15 @@ inline receive_ack(u, st, wire, id)
 			:: else -> rejoin(u)
 			fi
 		:: (st & 3) == REFUSED ->
-			/* NOBODY IS SENT AWAY: the state of another must help */
+			/*
+			 * NOBODY IS SENT AWAY: the state of another worker must
+			 * help
+			 */
 			assert((WIRE(wk[u].at) == 0 && wire < MOD - NEAR ->
 			    wire != 0 : BEFORE(WIRE(wk[u].at), wire)));
 			begin_fetch(u)
-		:: else -> assert(false)	/* TAKEN: nobody else has it */
+		:: else -> assert(false)	/* TAKEN: no other process has
+						 * the number */
 		fi
 	:: else
 	fi
@@ -198,7 +209,9 @@ inline receive_state(u, wire, lacks, id)
 #elif defined(TAKE_BACK_LATER)
 		wk[u].now = wk[u].now & (3 ^ (lacks & 3));
 #else
-		/* what it had before the Probe is of an earlier instance */
+		/*
+		 * results from before the Probe belong to an earlier instance
+		 */
 		wk[u].now = wk[u].now & (3 ^ (lacks >> 2));
 #endif
 		if
@@ -240,7 +253,8 @@ inline receive_challenge(u, cookie0)
 	if
 	:: wk[u].open -> put_join(u)
 #ifdef BELIEVE_CHALLENGE
-	:: !wk[u].open && wk[u].joined ->	/* as if it were forgotten */
+	:: !wk[u].open && wk[u].joined ->	/* as if the switch had
+						 * forgotten it */
 		wk[u].joined = false; begin_join(u)
 #endif
 	:: else
@@ -292,7 +306,7 @@ inline begin_life(u, p)
 	begin_join(u)
 }
 
-/* Nothing has come for too long. */
+/* The worker has received nothing for too long. */
 inline run_timers(u)
 {
 	if
