@@ -1,9 +1,9 @@
 #!/bin/bash
 # B1: send a vector from Python to a C process and back with innet_stream.py,
 # which makes its pipes 1 MiB long. Compare this with pipes of 64 KiB, the
-# default of the system. The result is the median of ROUNDS runs in turns (5),
-# each of which is a median itself. Run this from the build folder, or name that
-# folder in BUILD.
+# default of the system. The two take turns. The result is the median of ROUNDS
+# (5) runs, each of which is a median itself. Run this from the build folder, or
+# name that folder in BUILD.
 #
 # shellcheck disable=SC1091,SC2069,SC2154
 set -eu -o pipefail
@@ -43,7 +43,7 @@ assert (back == vector).all()
 print(1e3 * statistics.median(times))
 END
 
-# SIZE PIPE-BYTES: the median round trip in ms; 0 leaves the pipes alone
+# SIZE PIPE-BYTES: print the median round trip in ms; 0 keeps the size of the pipes
 trips() {
 	timeout 100 stream-echo -s "$py" "$dir/child.py" "${bytes[$1]}" \
 		"${rounds[$1]}" "$2" 2>&1 >"$dir/echo"

@@ -1,7 +1,7 @@
 /*
- * env-speed - how fast the environments are: a line for each, its name and
- * the millions of steps a second of this core that it makes with random
- * actions, resets included; the best of a few rounds
+ * env-speed - measure the speed of the environments: print a line for each,
+ * with its name and the millions of steps a second on one core with random
+ * actions, including resets; the best of a few rounds
  */
 #include <stdio.h>
 #include <time.h>
@@ -35,7 +35,7 @@ draw(const struct env_kind *k, union env_action a[DRAWN])
 	}
 }
 
-/* Steps a second in one round. */
+/* Return the steps a second in one round. */
 static double
 steps_per_s(struct env *e, const union env_action a[DRAWN], float *obs)
 {

@@ -1,11 +1,12 @@
 #!/bin/bash
-# F1: what strangers cost beside an honest job of four with a key: RATE packets a
-# second (100,000) that ask for a Join from 100,000 addresses, all forged.  Rounds
-# of 40 kB with them and without, by turns, the median of ROUNDS runs (3); what
-# the switch's memory grows by; and how long another honest Join takes.  All is
-# in a network namespace; the strangers take processors, too, and how much is
-# said.
-# Run from the build folder, or say where it is in BUILD.
+# F1: measure how a flood of forged Joins slows down a job of four workers with a key
+#
+# The flood has RATE (100,000) packets a second from 100,000 forged addresses.  Rounds
+# of 40 kB with and without the flood take turns; the results are medians of ROUNDS
+# (3) runs.  The bench also measures the growth of the switch's memory, and the time
+# that the Join of another worker takes.  All programs run in one network namespace.
+# The program that sends the flood uses processor time too, which is printed.
+# Run this from the build folder, or name that folder in BUILD.
 #
 # shellcheck disable=SC1091,SC2154,SC2034
 set -eu -o pipefail
@@ -24,13 +25,13 @@ ip link set lo up
 ip addr add 10.98.0.0/15 dev lo
 (umask 077; head -c 32 /dev/urandom >"$dir/key")
 
-# of PID FIELD: of its memory, in kB
+# of PID FIELD: print a field of the memory of a process, in kB
 of() { sed -n "s/^$2:[^0-9]*\([0-9]*\) kB/\1/p" "/proc/$1/status"; }
 
-# spent PID: seconds of processor that it has had
+# spent PID: print the processor time of a process in seconds
 spent() { awk -v hz="$(getconf CLK_TCK)" '{ print ($14 + $15) / hz }' "/proc/$1/stat"; }
 
-# round ROUNDS: the median in ms of four workers' rounds of 40 kB
+# round ROUNDS: print the median in ms of rounds of 40 kB of four workers
 round() {
 	local pids='' i
 	for i in 0 1 2 3; do
@@ -54,7 +55,7 @@ for ((i = 0; i < runs; i++)); do
 	began=$(date +%s%N)
 	strangers "$at" 3600 "$rate" 100000 >"$dir/sent" &
 	flood=$!
-	sleep 1.2		# all 100,000 addresses have asked
+	sleep 1.2		# until then all 100,000 addresses have sent a Join
 	round 1000 >>"$dir/flooded"
 	s=$(date +%s%N)
 	innet-ctl --key "$dir/key" "$at" --job $((9 + i)) join --vector 10 --worker 1 >/dev/null

@@ -1,8 +1,9 @@
-# Shared by the rows of scaling: the exponent of a fit.
+# fit.bash - compute the exponent of a fit, for the scaling benches
 #
 # shellcheck shell=bash
 
-# Lines of "size cost": the exponent b of the least squares of cost = a size^b.
+# Read lines "size cost", and print the exponent b of a least-squares fit of
+# cost = a size^b.
 exponent() {
 	awk '$1 > 0 && $2 > 0 {
 		x = log($1); y = log($2)
@@ -16,7 +17,7 @@ exponent() {
 	}' "$1"
 }
 
-# scales ROW FILE UNIT BAR: a comment with the figures, and the row
+# scales ROW FILE UNIT BAR: print a line with # and the figures, and the row
 scales() {
 	local b
 	b=$(exponent "$2")

@@ -1,10 +1,11 @@
 /*
  * loadclient.h - a client of the Redis protocol for benches: ours or hiredis
  *
- * Requests are begun and their arguments named, in memory that stays until
- * load_run(), which sends all of them and reads their replies: each element, an
- * array before what is in it, is one of l->item, until load_free().  A failure
- * ends the program with an error message.
+ * The caller starts requests and adds their arguments, which must stay in
+ * memory until load_run().  This function sends all requests and reads their
+ * replies.  Each element of a reply is one of l->item until load_free(); an
+ * array comes before its elements.  A failure ends the program with an error
+ * message.
  */
 #ifndef INNET_LOADCLIENT_H
 #define INNET_LOADCLIENT_H
@@ -19,24 +20,28 @@
 enum { LOAD_ITEMS = 8192 };
 
 struct load_item {
-	char kind;		/* of RESP: + - : $ *, and _ for nil */
-	int64_t n;		/* the integer, bytes or elements */
-	const uint8_t *p;	/* a bulk's bytes */
+	char kind;		/* a character of RESP: + - : $ *, and _ for nil
+				 */
+	int64_t n;		/* the integer, or the number of bytes or
+				 * elements */
+	const uint8_t *p;	/* the bytes of a bulk */
 };
 
 struct load {
 	const char *addr;
 	bool hiredis;
 	struct respcall call;
-	uint8_t *sink;		/* owned: where our client puts bulks */
+	uint8_t *sink;		/* owned: memory into which our client puts
+				 * bulks */
 	size_t size;
 #ifdef HAVE_HIREDIS
 	redisContext *redis;
 	redisReply *reply[1024];
-	const char **arg;	/* of the request begun */
+	const char **arg;	/* of the request that was started */
 	size_t *len, args, room;
 #endif
-	size_t wanted, replies;	/* of the request begun; requests made */
+	size_t wanted, replies;	/* arguments of the request that was started;
+				 * requests */
 	struct load_item item[LOAD_ITEMS];
 	size_t items;
 };
@@ -121,7 +126,7 @@ load_hiredis_run(struct load *l)
 }
 #endif
 
-/* Connect to addr with room for size bytes of replies. */
+/* Connect to addr, with room for `size` bytes of replies. */
 static inline void
 load_open(struct load *l, const char *client, const char *addr, size_t size)
 {
@@ -149,7 +154,7 @@ load_open(struct load *l, const char *client, const char *addr, size_t size)
 	memset(l->sink, 1, size);
 }
 
-/* Begin a request of args arguments, which follow. */
+/* Start a request with args arguments, which follow. */
 static inline void
 load_begin(struct load *l, size_t args)
 {
@@ -180,7 +185,7 @@ load_word(struct load *l, const char *word)
 	load_arg(l, word, strlen(word));
 }
 
-/* A whole request of words, in memory that stays. */
+/* Make a whole request of words, which must stay in memory. */
 static inline void
 load_words(struct load *l, const char *const *word, size_t n)
 {
@@ -189,7 +194,7 @@ load_words(struct load *l, const char *const *word, size_t n)
 		load_word(l, word[i]);
 }
 
-/* One element more; how many elements of its own are still to come. */
+/* Read one more element; return the number of its own elements that follow. */
 static inline size_t
 load_next(struct load *l, size_t *sunk)
 {
@@ -214,7 +219,7 @@ load_next(struct load *l, size_t *sunk)
 	return 0;
 }
 
-/* Send what was begun and read all replies. */
+/* Send the requests and read all replies. */
 static inline void
 load_run(struct load *l)
 {
@@ -233,7 +238,7 @@ load_run(struct load *l)
 		due += load_next(l, &sunk);
 }
 
-/* The replies are done with. */
+/* Free the replies. */
 static inline void
 load_free(struct load *l)
 {

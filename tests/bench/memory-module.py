@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""memory-module.py [TURNS [rows]] - innet_per.so beside innet-memory, and innet_replay.py beside redis-py
+"""memory-module.py [TURNS [rows]] - compare innet_per.so with innet-memory, and innet_replay.py with redis-py
 
-With rows, a line has a name and two times in ms, for P9.
-MEMORY_MODULE is the module's path.  Requests of both servers in turns, over
-loopback; of each the least time in ms, as the machine has other work.
+With `rows`, each line has a name and two times in ms, for P9.  The environment
+variable MEMORY_MODULE is the path of the module.  Requests to the two servers over
+loopback take turns.  Each result is the least time in ms, because other programs may
+run on the machine.
 """
 import os
 import sys

@@ -1,11 +1,12 @@
 /*
- * mpi-allreduce - mpi-allreduce BYTES ROUNDS: how long MPI takes for a sum
+ * mpi-allreduce - mpi-allreduce BYTES ROUNDS: measure how long MPI takes for a
+ * sum
  *
- * Every rank gives the same vector of BYTES / 4 float32 each round and goes on
- * to the next as soon as it has the sum, as innet-worker --interval 0 does.
- * Rank 0 prints percentiles over the rounds of all ranks.  The first and the
- * last sum, on neither of which the clock runs, are compared with the true one.
- * Transport and algorithm are mpirun's to choose.
+ * Every rank contributes the same vector of BYTES / 4 float32 each round, and
+ * starts the next round as soon as it has the sum, like innet-worker --interval
+ * 0.  Rank 0 prints percentiles over the rounds of all ranks.  The program
+ * checks the first and the last sum, whose time is not measured.  mpirun
+ * chooses transport and algorithm.
  */
 #include <sys/types.h>
 
@@ -19,7 +20,7 @@
 
 enum { WARM_ROUNDS = 2 };
 
-/* Element i of rank 0; that of rank r is r + 1 times as much. */
+/* Return element i of rank 0; rank r has r + 1 times as much. */
 static float
 element(size_t i)
 {
@@ -33,7 +34,9 @@ sum(const float *mine, float *all, size_t floats)
 	    MPI_COMM_WORLD);
 }
 
-/* One round into a vector of wrong values, each of which must be made right. */
+/*
+ * Sum one round into a vector of wrong values, all of which must become right.
+ */
 static void
 check(const float *mine, float *all, size_t floats, int ranks)
 {

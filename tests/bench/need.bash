@@ -1,14 +1,15 @@
-# Requirements of a bench; if one is missing, its row says so and how to get it.
+# need.bash - check the requirements of a bench.  If one is missing, print a row that
+# says so, and how to get it.
 #
 # shellcheck shell=bash
 
-# skip ROW WHY [PACKAGE...]: the row, and the end of the bench
+# skip ROW WHY [PACKAGE...]: print the row, and end the bench
 skip() {
 	echo "$1 skipped: $2${3:+; on Debian: apt-get install ${*:3}}"
 	exit 0
 }
 
-# packages TOOL: those that bring it, or have make build it
+# packages TOOL: print the packages that contain the tool, or are needed to build it
 packages() {
 	case $1 in
 	mpirun) echo openmpi-bin ;;
@@ -22,7 +23,7 @@ packages() {
 	esac
 }
 
-# need ROW TOOL...: all of these, or the end
+# need ROW TOOL...: end the bench if one of these tools is missing
 need() {
 	local row=$1 tool
 	shift

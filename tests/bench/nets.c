@@ -1,10 +1,10 @@
 /*
- * nets IN HIDDEN OUT BATCH - training steps a second of processor time
+ * nets IN HIDDEN OUT BATCH - measure training steps a second of processor time
  *
  * A step is forward, mean squared error, backward and Adam, on one batch, of a
- * net of two hidden layers and ReLU: nets.py does the same with PyTorch.  Both
- * begin with the same weights and print, after steps a second, the error after
- * 200 steps, by which one sees that they did the same.
+ * net of two hidden layers with ReLU.  nets.py does the same with PyTorch.
+ * Both begin with the same weights.  They print the steps a second, and the
+ * error after 200 steps, which shows that they did the same.
  */
 #include "config.h"
 
@@ -20,7 +20,7 @@
 
 enum { WARM = 200 };
 
-static const double seconds = 0.5;	/* that one measurement takes */
+static const double seconds = 0.5;	/* the time of one measurement */
 
 struct task {
 	struct net net;
@@ -29,7 +29,7 @@ struct task {
 	float *w, *grad, *x, *want, *dy;
 };
 
-/* The i-th of numbers that seem random, in [-1, 1). */
+/* Return the i-th of numbers that seem random, in [-1, 1). */
 static float
 noise(size_t i)
 {
@@ -48,7 +48,7 @@ numbers(size_t n, float size)
 	return v;
 }
 
-/* One step; the error before it. */
+/* Do one step; return the error before it. */
 static double
 step(struct task *t)
 {
@@ -60,7 +60,9 @@ step(struct task *t)
 		const float off = t->want[i] - y[i];
 
 		sum += off * off;
-		t->dy[i] = off * (2 / (float)n);	/* downhill is up */
+		t->dy[i] = off * (2 / (float)n);	/* the optimizer climbs,
+							 * so this is the
+							 * negative gradient */
 	}
 	net_back(&t->net, t->w, t->x, t->batch, t->dy, t->grad, NULL);
 	optimizer_step(&t->optimizer, t->w, t->grad);

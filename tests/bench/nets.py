@@ -1,4 +1,4 @@
-"""nets.py IN HIDDEN OUT BATCH - what nets.c does, with PyTorch on one thread."""
+"""nets.py IN HIDDEN OUT BATCH - do the same as nets.c with PyTorch on one thread"""
 import sys
 import time
 

@@ -1,14 +1,15 @@
 /*
  * ns3-figure9 - the topology of Olaf's Figure 9 in ns-3, with its drop-tail
- * queues: the peer of bench P10, and what the simulator's losses are held to
+ * queues; bench P10 compares speed and losses of innet-sim with it
  *
  *	ns3-figure9 SECONDS [SEED]
  *
- * 10 clusters of 10 workers send 1,000-byte updates every 100 ms, each from a
- * phase of its own, those of clusters 1 to 5 over switch 1, the others over
- * switch 2, and all over switch 3 to the server.  Frames have 1,030 bytes.
- * Slots count the frame in transmission: 5, 5 and 8; links carry 0.5, 0.5 and
- * 1 Mbit/s.  One JSON object tells what was sent and received.
+ * 10 clusters of 10 workers send 1,000-byte updates every 100 ms, each with its
+ * own phase.  Clusters 1 to 5 send over switch 1, the others over switch 2, and
+ * all over switch 3 to the server.  Frames have 1,030 bytes.  The queues have
+ * 5, 5 and 8 slots, which include the frame in transmission, and the links
+ * carry 0.5, 0.5 and 1 Mbit/s.  The program prints one JSON object with the
+ * numbers of updates sent and received.
  */
 #include <ns3/core-module.h>
 #include <ns3/internet-module.h>
@@ -42,7 +43,7 @@ receive(Ptr<Socket> socket)
 		received++;
 }
 
-/* A link from a to b; its addresses are in a network of their own. */
+/* Make a link from a to b; its addresses are in their own network. */
 static Ipv4InterfaceContainer
 join(Ptr<Node> a, Ptr<Node> b, const char *rate, const char *delay,
     uint32_t waiting)

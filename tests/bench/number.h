@@ -1,4 +1,4 @@
-/* number.h - a number among the arguments of a bench's program */
+/* number.h - read a number from the arguments of a bench program */
 #ifndef INNET_BENCH_NUMBER_H
 #define INNET_BENCH_NUMBER_H
 
@@ -8,7 +8,7 @@
 
 #include "common/base/num.h"
 
-/* From 1 to most, or exit. */
+/* Return the number, from 1 to most, or exit. */
 static inline uint64_t
 number(const char *s, uint64_t most)
 {

@@ -1,9 +1,10 @@
 #!/bin/bash
-# P10: the simulator, 1,000 s of Olaf's Figure 9 with drop-tail queues, against
-# ns-3 with the same topology (tests/bench/ns3-figure9, where libns3-dev is);
-# both must lose the same share within a point.  And what an event costs with
-# 100,000 workers against 10, and the memory that takes.
-# Run from the build folder, or say where it is in BUILD.
+# P10: compare innet-sim with ns-3 for 1,000 s of Olaf's Figure 9 with drop-tail queues
+#
+# Both have the same topology (tests/bench/ns3-figure9, if libns3-dev is installed),
+# and must lose the same share within one percentage point.  Then the bench compares
+# the cost of an event with 100,000 workers and with 10, and measures the memory.
+# Run this from the build folder, or name that folder in BUILD.
 #
 # shellcheck disable=SC1091
 set -eu
@@ -16,7 +17,7 @@ dir=$(mktemp -d -p /dev/shm) && trap 'rm -rf "$dir"' EXIT
 timed() { { time timeout -k 5 300 "$@" >"$dir/out" 2>"$dir/err"; } 2>&1; }
 median() { sort -g "$dir/$1" | sed -n "$((rounds / 2 + 1))p"; }
 key() { sed -n 's/.*"'"$1"'":\([0-9.]*\).*/\1/p' "$dir/out" | tail -n 1; }
-# ns NAME OPTION...: the cost of an event, to a file
+# ns NAME OPTION...: write the cost of an event to a file
 ns() {
 	local name=$1 t
 	shift
@@ -52,7 +53,7 @@ if command -v ns3-figure9 >/dev/null; then
 else
 	(need 'P10 figure-9' ns3-figure9)
 fi
-# NAME FILE BAR: an event's cost, over that with 10 workers
+# NAME FILE BAR: print the cost of an event, divided by the cost with 10 workers
 event() {
 	awk -v name="$1" -v a="$(median "$2")" -v b="$(median ten)" -v bar="$3" 'BEGIN {
 		r = a / b

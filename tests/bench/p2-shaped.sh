@@ -1,11 +1,13 @@
 #!/bin/bash
-# P2: synchronous aggregation in a rack of namespaces with every link shaped to
-# RATE Mbit/s (100): a switch against a parameter server and MPI's ring, by
-# turns, the median of ROUNDS runs (3); then 6, 9 and 12 workers (iSwitch,
-# Figure 15); with 4 also the switch in the path of the rack's bridge.  Twelve at
-# 100 Mbit/s may take all of two processors: their rows are at 20 Mbit/s, in a
-# rack of their own, where the links are the limit.  Needs root.
-# Run from the build folder, or say where it is in BUILD.
+# P2: compare synchronous aggregation by a switch with a parameter server and with
+# MPI's ring, in a rack of namespaces with links of RATE (100) Mbit/s
+#
+# The three take turns, and the results are medians of ROUNDS (3) runs with 4 workers,
+# then with 6, 9 and 12 (iSwitch, Figure 15).  With 4 workers the switch also runs in
+# the path of the rack's bridge.  Twelve workers at 100 Mbit/s could use all of two
+# processors, so their rows are at 20 Mbit/s in their own rack, where the links are
+# the limit.  This needs root.
+# Run this from the build folder, or name that folder in BUILD.
 #
 # shellcheck disable=SC1091,SC2154
 set -eu -o pipefail
@@ -31,7 +33,7 @@ switch=$(testbed.sh addr switch) server=$(testbed.sh addr server)
 declare -A rounds=([40kB]=100 [157kB]=40 [3.31MB]=3 [6.41MB]=2)
 declare -A ps_rounds=([40kB]=20 [157kB]=8 [3.31MB]=3 [6.41MB]=2)
 
-# WORKERS SIZE: a run of each of the three, or without the server
+# WORKERS SIZE: run each of the three, or only two if the server takes too long
 turn() {
 	local n=$1 s=$2
 	through switch "$switch" "$n" "${bytes[$s]}" "${rounds[$s]}" 366 \
@@ -40,7 +42,7 @@ turn() {
 		innet-ps -p iswitch >>"$dir/ps.$n.$s"
 	[ "$n" -ne 4 ] || through switch "$switch" 4 "${bytes[$s]}" "${rounds[$s]}" 366 \
 		innet-switch --program iswitch --reduce sum --bridge br0 >>"$dir/path.4.$s"
-	# the ring, and no handshakes, which at this rate cost it 8 %
+	# use the ring algorithm, and no handshakes, which would take 8 % of the time
 	allreduce mpi.sh --mca coll_tuned_use_dynamic_rules 1 \
 		--mca coll_tuned_allreduce_algorithm 4 \
 		--mca btl_tcp_eager_limit 8388608 -n "$n" \
@@ -48,9 +50,9 @@ turn() {
 }
 got() { [ ! -e "$dir/$1.$2.$3" ] || median "$dir/$1.$2.$3"; }
 
-# The least time of a round when frames are all payload: one vector a link;
-# for a server of N workers N + 1, as it answers one while the next sends; in a
-# ring 2 (N - 1) / N.
+# The least time of a round if frames had only payload: one vector on each link with a
+# switch; N + 1 vectors with a server, because it answers one worker while the next
+# one sends; 2 (N - 1) / N vectors in a ring.
 least() {
 	awk -v b="${bytes[$3]}" -v n="$2" -v of="$1" -v mbit="$mbit" 'BEGIN {
 		times = of == "ps" ? n + 1 : of == "ring" ? 2 * (n - 1) / n : 1
@@ -91,7 +93,7 @@ for s in $sizes; do
 	hold "link-$s" 4 "$s" "$(least innet 4 "$s")" 1.10
 done
 
-# the same switch in the path of the rack's bridge
+# the switch in the path of the rack's bridge
 for s in 157kB 3.31MB 6.41MB; do
 	verdict "P2 path-server-$s" "$(got path 4 "$s")" "$(got ps 4 "$s")" 0.215
 done
@@ -99,7 +101,7 @@ for s in $sizes; do
 	verdict "P2 path-link-$s" "$(got path 4 "$s")" "$(least innet 4 "$s")" 1.10
 done
 
-# SIZE WORKERS: a row of the table
+# SIZE WORKERS: print a row of the table
 row() {
 	awk -v s="$1" -v n="$2" -v a="$(got innet "$2" "$1")" -v l="$(least innet "$2" "$1")" \
 	    -v p="$(got ps "$2" "$1")" -v pl="$(least ps "$2" "$1")" \
@@ -112,9 +114,9 @@ row() {
 	}'
 }
 cat <<-'END'
-# P2 A round in ms, beside the least that its bytes take on these links, and by
-# P2 how many % the switch is faster.  The paper has 81.6 to 85.8 and 63.4 to
-# P2 87.9, with 4 workers at 10 Gbit/s and what its hosts took.
+# P2 The time of a round in ms, the least time that its bytes need on these links, and
+# P2 by how many % the switch is faster.  The paper has 81.6 to 85.8 % and 63.4 to
+# P2 87.9 %, with 4 workers at 10 Gbit/s, including the time of its hosts.
 # P2 size   workers   switch    least    server     least   less      ring     least   less
 # P2 paper        4                                    81.6-85.8           63.4-87.9
 END

@@ -13,7 +13,7 @@ export PATH="$build:$PATH" LC_ALL=C TIMEFORMAT=%R
 need 'P3 olaf' tcpdump
 dir=$(mktemp -d -p /dev/shm) && trap 'rm -rf "$dir"' EXIT
 
-# A frame is 298 bytes: 60 Gbit/s offered to a link of 40 is load 1.5.
+# A frame has 298 bytes.  60 Gbit/s for a link of 40 Gbit/s are a load of 1.5.
 trace() {
 	innet-gen -q --arrivals poisson --rate 60G --payload 256B --clusters "$1" \
 		--workers "$2" -c $((updates / ($1 * $2))) -w "$dir/$1.pcap"

@@ -16,13 +16,13 @@ dir=$(mktemp -d "${BENCH_DIR:-/dev/shm}/p4.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM
 
-# Updates of 960 B, 1,002-byte frames, as a drop-tail queue passed them on.
+# Updates of 960 B in frames of 1,002 bytes that have passed a drop-tail queue.
 trace() {
 	innet-gen -q --arrivals poisson --rate 30G --payload 960B --clusters 9 --workers 3 \
 		-c $((($1 + 26) / 27)) | innet-switch -q --queue fifo --slots 1000 -w -
 }
 
-# Seconds that a command takes, to the microsecond.
+# Print the seconds that a command takes, with six decimals.
 clock() {
 	begin=$(date +%s%N)
 	"$@" >/dev/null 2>&1
@@ -33,7 +33,7 @@ median() {
 	sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
 }
 
-# verdict NAME INNET PEER BAR
+# verdict NAME INNET PEER BAR: print a row
 verdict() {
 	awk -v name="$1" -v a="$2" -v b="$3" -v bar="$4" 'BEGIN {
 		printf "P4 %s innet %.2f s peer %.2f s ratio %.3f bar %.2f %s\n",

@@ -1,9 +1,12 @@
 #!/bin/bash
-# P7: innet-replay against tcpreplay, over a pair of interfaces between two
-# network namespaces (root only).  How far the gaps between packets are from
-# the 10 us they should have at 100,000 a second, by the kernel's stamps at the
-# receiver, and how many leave a second at top speed, by what each says itself.
-# Run from the build folder, or say where it is in BUILD.
+# P7: compare innet-replay with tcpreplay over a pair of interfaces between two network
+# namespaces
+#
+# At 100,000 packets a second the gaps between packets should be 10 us.  The bench
+# measures the error of the gaps by the kernel's timestamps at the receiver.  It also
+# compares the packets per second at top speed that each program reports.  This needs
+# root.
+# Run this from the build folder, or name that folder in BUILD.
 #
 # shellcheck disable=SC1091
 set -eu
@@ -25,7 +28,7 @@ for n in $a/out $b/in; do
 	ip -n "${n%/*}" link set "${n#*/}" up
 done
 
-# on N NAMESPACE COMMAND...: become it there, on the N-th processor
+# on N NAMESPACE COMMAND...: become the command in that namespace, on the N-th processor
 on() {
 	local n=$1 ns=$2
 	shift 2
@@ -42,7 +45,8 @@ await() {
 }
 innet() (on 1 $a innet-replay -q -r "$dir/$1" --to "10.77.0.2:$port" --json "${@:2}")
 peer() (on 1 $a tcpreplay -q -K -i out "${@:2}" "$dir/$1" 2>&1)
-# gaps NAME COMMAND...: the 99th percentile of their errors, us, to a file
+# gaps NAME COMMAND...: write the 99th percentile of the errors of the gaps in us to a
+# file
 gaps() {
 	local name=$1 dump
 	shift
@@ -51,7 +55,7 @@ gaps() {
 	dump=$!
 	await "$dir/dump.err" listening
 	"$@" >/dev/null
-	for ((k = 0; k < 50; k++)); do		# until all is in the file
+	for ((k = 0; k < 50; k++)); do		# until the file is complete
 		[ "$(stat -c %s "$dir/dump")" -lt $((packets * 80)) ] || break
 		sleep 0.02
 	done
@@ -75,7 +79,7 @@ on 0 $b innet-ps -q --insecure --listen 10.77.0.2:0 --port-file "$dir/port" 2>"$
 ps=$!
 await "$dir/port" .
 port=$(cat "$dir/port")
-kill -STOP $ps			# packets end in its full socket
+kill -STOP $ps			# its full socket drops the packets
 for ((i = 0; i < rounds; i++)); do
 	gaps gap.innet innet trace --pps 100000
 	gaps gap.peer peer trace --pps 100000

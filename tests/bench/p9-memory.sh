@@ -1,19 +1,23 @@
 #!/bin/bash
-# P9: the replay memory over loopback TCP against redis-server with hiredis
+# P9: compare the replay memory over loopback TCP with redis-server and hiredis
 #
-# Push 200 experiences of 213.5 kB (42.7 MB) into a memory of 2,000, set and get
-# 13 MB, sample 512; and the same with frames declared: 200 or 512 experiences
-# of eight frames of 7,056 B and a tail, out of 10,000, which innet-memory gets
-# and gives by reference.  They are held against what Redis takes for the same
-# experiences, 56,464 B each by value; as many of 213.5 kB, as the paper's are,
-# are comments.  With hiredis on both sides one sees the servers alone.
-# Then innet_per.so, whose peer is innet-memory, and innet_replay.py, whose peer
-# is LRANGE by redis-py, each the least of TURNS (200).
-# Then eight actors of apex.sh, up to three times SECONDS_EACH (10) over each:
-# the medians of what a pull, a set and a push of theirs take.
-# Redis: RPUSH of 200 and LTRIM; of LINDEX one by one in a pipeline and MGET,
-# the faster one; SET, GET.  ROUNDS (5) by turns, each the median of 5.
-# Run from the build folder, or say where it is in BUILD.
+# The tasks are: push 200 experiences of 213.5 kB (42.7 MB) into a memory of 2,000;
+# set and get 13 MB; sample 512 experiences.  Then the same with frames: 200 or 512
+# experiences of eight frames of 7,056 B and a tail, out of 10,000, which innet-memory
+# receives and sends by reference.  We compare this with the time of Redis for the same
+# experiences by value, 56,464 B each; lines with # show as many experiences of
+# 213.5 kB, the size in the paper.  More lines have hiredis on both sides, which
+# compares only the servers.
+#
+# Then the bench compares innet_per.so with innet-memory, and innet_replay.py with
+# LRANGE by redis-py; each result is the least of TURNS (200).  Then eight actors of
+# apex.sh run up to three times for SECONDS_EACH (10) with each memory; the results are
+# the medians of the times of a pull, a set and a push.
+#
+# With Redis, a push is RPUSH of 200 and LTRIM, and a sample is LINDEX in a pipeline or
+# MGET, whichever is faster; the others are SET and GET.  The two take turns for ROUNDS
+# (5); each result is the median of 5.
+# Run this from the build folder, or name that folder in BUILD.
 #
 # shellcheck disable=SC1091,SC2086,SC2154
 set -eu -o pipefail
@@ -28,7 +32,7 @@ trap 'running=$(jobs -p); [ -z "$running" ] || kill $running 2>/dev/null || :; r
 trap 'exit 1' INT TERM
 . "$(dirname "$0")/rounds.bash"
 
-# Redis takes no port of the kernel's choice: try some.
+# Redis cannot let the kernel choose a port, so try some.
 for ((k = 0; k < 20; k++)); do
 	port=$((20000 + RANDOM % 12000))
 	redis-server --bind 127.0.0.1 --port $port --save '' --appendonly no >"$dir/log" 2>&1 &
@@ -41,9 +45,9 @@ innet-memory -q --listen 127.0.0.1:0 --memory 4GB --port-file "$dir/port" 2>"$di
 await "$dir/port"
 innet=127.0.0.1:$(cat "$dir/port")
 
-# t NAME CLIENT ADDR TASK [BYTES [HELD]]: one round of it, into the file NAME
+# t NAME CLIENT ADDR TASK [BYTES [HELD]]: run the task once, and append its time to NAME
 t() { replay-load "$2" "$3" "$4" 5 "${@:5}" >>"$dir/$1"; }
-# note WHAT ADDR-AND-CLIENT MS MS: a comment with the ratio
+# note WHAT ADDR-AND-CLIENT MS MS: print a line with # and the ratio
 note() {
 	awk -v what="$1" -v a="$2" -v b="$3" 'BEGIN {
 		printf "# P9 %s: %.2f ms, peer %.2f ms, ratio %.3f\n", what, a, b, a / b }'
@@ -51,7 +55,7 @@ note() {
 m() { median "$dir/$1"; }
 least() { { m "$1"; m "$2"; } | sort -n | head -n 1; }
 
-small='56464 10000'	# the experiences of the tables with frames
+small='56464 10000'	# bytes and number of the experiences with frames
 for size in '213500 2000' "$small"; do
 	for task in list keys; do
 		replay-load hiredis $redis fill-push-$task 1 $size
@@ -90,7 +94,7 @@ verdict "P9 set" "$(m ours-set)" "$(m redis-set)" 0.333
 verdict "P9 get" "$(m ours-get)" "$(m redis-get)" 0.500
 verdict "P9 frames-push" "$(m ours-push-frames)" "$(m redis-small-push-list)" 0.100
 verdict "P9 frames-sample" "$(m ours-sample-frames)" "$small" 0.100
-# the same client, hiredis, on both sides
+# hiredis is the client on both sides
 verdict "P9 hiredis-push" "$(m hiredis-push-table)" "$(m redis-push-list)" 0.700
 verdict "P9 hiredis-set" "$(m hiredis-set)" "$(m redis-set)" 0.750
 verdict "P9 hiredis-get" "$(m hiredis-get)" "$(m redis-get)" 0.500
@@ -106,7 +110,7 @@ if [ -n "$py" ] && [ -e "$module" ]; then
 	while read -r row a b; do
 		case $row in
 		python*) verdict "P9 $row" "$a" "$b" 1.000 ;;
-		*-56000B) note "$row" "$a" "$b" ;;	# past what has a bar
+		*-56000B) note "$row" "$a" "$b" ;;	# this size has no bar
 		*) verdict "P9 $row" "$a" "$b" 1.500 ;;
 		esac
 	done <"$dir/rows"

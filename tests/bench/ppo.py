@@ -1,8 +1,9 @@
-"""ppo.py STEPS - what innet-agent --alone --algo ppo --env cartpole does, with
-PyTorch on one thread; the eight carts are stepped together.
+"""ppo.py STEPS - do the same as innet-agent --alone --algo ppo --env cartpole with
+PyTorch on one thread
 
-Prints steps and gradients a second of processor time, the time of gradients
-being that of learning alone, and the mean reward of the last 100 episodes.
+The eight carts move together.  The script prints steps per second of processor time,
+gradients per second of the time that learning takes, and the mean reward of the last
+100 episodes.
 """
 import math
 import sys
@@ -30,7 +31,7 @@ def fresh(n):
     return torch.rand(n, 4, dtype=torch.float64) / 10 - 0.05
 
 
-def step(s, action):                    # CartPole-v1, a row a cart
+def step(s, action):                    # CartPole-v1; each row is a cart
     x, v, a, w = s.T
     sin, cos = a.sin(), a.cos()
     push = (20 * action - 10 + 0.05 * w * w * sin) / 1.1

@@ -1,10 +1,11 @@
 /*
- * products - the products of a net's layer, beside OpenBLAS's
+ * products - compare the products of a net's layer with OpenBLAS
  *
- * For a layer that is SIDE wide and a batch as large: the forward product, the
- * backward product and the gradient, whose matrices are read along rows, across
- * and down.  A line each: its name, our rate and OpenBLAS's, in 1e9
- * operations a second, medians by turns.  Exits 77 without an OpenBLAS.
+ * A layer has SIDE inputs and outputs, and a batch has as many rows.  There are
+ * three products: forward, backward and gradient, which read their matrices
+ * along rows, across and down.  The program prints a line for each: its name,
+ * our rate and that of OpenBLAS, in 1e9 operations a second.  The two take
+ * turns, and the rates are medians.  Without OpenBLAS the exit status is 77.
  */
 #include "config.h"
 
@@ -20,7 +21,7 @@
 
 enum { SIDE = 256, TURNS = 31, REPEATS = 12 };
 
-/* As cblas.h has it: rows in order, read as they are or transposed. */
+/* As in cblas.h: rows in order, read as they are or transposed. */
 enum { ROWS = 101, AS_IS = 111, TRANSPOSED = 112 };
 typedef void (*sgemm_fn)(int order, int ta, int tb, int m, int n, int k,
     float alpha, const float *a, int lda, const float *b, int ldb, float beta,
@@ -54,7 +55,10 @@ mat(const float *p, bool across)
 	    (struct kern_mat){ p, SIDE, 1 };
 }
 
-/* Seconds that REPEATS of it took, by us or, if that is given, by sgemm. */
+/*
+ * Return the seconds that REPEATS products take, with our kernels or with sgemm
+ * if it is given.
+ */
 static double
 once(const struct product *p, sgemm_fn sgemm)
 {
@@ -86,7 +90,7 @@ measure(const struct product *p, sgemm_fn sgemm)
 	const double work = 2.0 * SIDE * SIDE * SIDE * REPEATS * 1e-9;
 	double t[2][TURNS];
 
-	for (int i = -4; i < TURNS; i++)	/* four to warm up */
+	for (int i = -4; i < TURNS; i++)	/* four rounds to warm up */
 		for (int who = 0; who < 2; who++) {
 			const double s = once(p, who == 0 ? NULL : sgemm);
 

@@ -1,12 +1,12 @@
 /*
- * replay-load - replay-load CLIENT ADDR TASK [ROUNDS [BYTES [HELD]]]: what
- * actors and a learner ask of a replay memory, and the median of ROUNDS (7)
- * that it takes, in ms
+ * replay-load - replay-load CLIENT ADDR TASK [ROUNDS [BYTES [HELD]]]: measure
+ * the requests of actors and a learner to a replay memory; print the median
+ * time of ROUNDS (7) in ms
  *
- * CLIENT is ours or hiredis.  Experiences have BYTES (213500) and the memory
- * holds HELD (2000); with frames they are eight of 7,056 bytes and a tail.
- * Each task runs once more before, and of what came back then every byte is
- * compared with what was sent.
+ * CLIENT is ours or hiredis.  Experiences have BYTES (213500), and the memory
+ * has room for HELD (2000).  With frames, an experience has eight frames of
+ * 7,056 bytes and a tail.  Before the measurement each task runs once, and the
+ * program compares every byte of the reply with the bytes that it sent.
  */
 #include <stdio.h>
 
@@ -17,14 +17,15 @@
 #include "tests/bench/loadclient.h"
 
 enum {
-	PUSHED = 200,		/* experiences at once */
+	PUSHED = 200,		/* experiences in a push */
 	SAMPLED = 512,
 	PARAMS = 13000000,	/* bytes */
 	FRAME = 7056, STACK = 4,
-	/* of an experience with frames, its number first */
+	/* bytes of an experience with frames, its number first */
 	TAIL = 16,
-	FRAMES = PUSHED + STACK,	/* that a push refers to */
-	BY_REF = 2 * STACK * 2 + TAIL	/* an experience by reference, pushed */
+	FRAMES = PUSHED + STACK,	/* frames to which a push refers */
+	BY_REF = 2 * STACK * 2 + TAIL	/* bytes of a pushed experience by
+					 * reference */
 };
 
 struct work {
@@ -33,8 +34,8 @@ struct work {
 	size_t bytes, held;
 	uint8_t *experience;	/* PUSHED of them, the number first */
 	uint8_t *params;
-	uint8_t *frame;		/* FRAMES of them, the number first */
-	uint8_t *ref;		/* PUSHED, by reference */
+	uint8_t *frame;		/* FRAMES frames, the number first */
+	uint8_t *ref;		/* PUSHED experiences by reference */
 	uint64_t version;
 	char text[SAMPLED][32];
 	char held_text[32], keep_text[32];
@@ -93,7 +94,7 @@ check(bool good, const char *what)
 		errx(1, "what came back is not what was sent: %s", what);
 }
 
-/* Whether a bulk is one of our experiences, by value. */
+/* Is a bulk one of our experiences, by value? */
 static void
 check_experience(const struct work *w, const struct load_item *it)
 {
@@ -237,7 +238,7 @@ sample_frames(struct work *w)
 	    "REFS");
 }
 
-/* Ids, probabilities and weights, packed: the blobs' array, behind them. */
+/* Check packed ids, probabilities and weights; the array of blobs follows. */
 static const struct load_item *
 check_drawn(const struct work *w, size_t parts)
 {
@@ -313,7 +314,7 @@ once(struct work *w, const struct task *t, bool checked)
 	return (double)(timer_mono_ns() - begin) * 1e-6;
 }
 
-/* The tables of innet-memory; and for any push as often as fills it. */
+/* Make the tables of innet-memory; before a push task, fill its table. */
 static void
 fill(struct work *w, const struct task *t)
 {

@@ -1,5 +1,7 @@
-# Shared by P1 and P2: rounds of synchronous aggregation, and how long they take.
-# The caller has $dir, and on HOST COMMAND...: become COMMAND on that host.
+# rounds.bash - measure rounds of synchronous aggregation, for P1 and P2
+#
+# The caller must set $dir, and define `on HOST COMMAND...`, which becomes COMMAND on
+# that host.
 #
 # shellcheck shell=bash disable=SC2034,SC2086,SC2154
 
@@ -10,7 +12,7 @@ trust=''			# options of switch and workers
 
 median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
-# Wait until the file at $1 has something in it, 10 s at most.
+# Wait until the file $1 has content, for at most 10 s.
 await() {
 	local i
 	for ((i = 0; i < 500; i++)); do
@@ -21,8 +23,9 @@ await() {
 	return 1
 }
 
-# HOST ADDRESS WORKERS BYTES ROUNDS FLOATS SERVER...: the median round in ms, of
-# the medians (means, if $mean is set) of the workers, through a SERVER of ours at that address.
+# HOST ADDRESS WORKERS BYTES ROUNDS FLOATS SERVER...: print the median round in ms
+# through a SERVER of innet at that address.  It is the median of the medians (means if
+# $mean is set) of the workers.
 through() {
 	local host=$1 addr=$2 workers=$3 size=$4 rounds=$5 floats=$6 server pids='' i rc=0
 	shift 6
@@ -56,14 +59,14 @@ through() {
 	awk -v ns="$(median "$dir/p50")" 'BEGIN { print ns / 1e6 }'
 }
 
-# MPIRUN... PROGRAM BYTES ROUNDS: the same of Open MPI's AllReduce.
+# MPIRUN... PROGRAM BYTES ROUNDS: print the median round of Open MPI's AllReduce.
 allreduce() {
 	timeout 100 "$@" 2>"$dir/err.mpi" >"$dir/mpi" ||
 		{ cat "$dir/err.mpi" >&2; return 1; }
 	sed -n 's/.*"'"$figure"'_ms":\([0-9.]*\).*/\1/p' "$dir/mpi"
 }
 
-# ROW INNET PEER BAR: a line of figures
+# ROW INNET PEER BAR: print a row
 verdict() {
 	awk -v row="$1" -v a="$2" -v b="$3" -v bar="$4" 'BEGIN {
 		printf "%s innet %.2f ms peer %.2f ms ratio %.3f bar %.3f %s\n",

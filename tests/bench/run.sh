@@ -1,14 +1,15 @@
 #!/bin/bash
-# run.sh - the benches that are here, or those that BENCH names: BENCH='P1 P3'
+# run.sh - run all benches, or those that BENCH names: BENCH='P1 P3'
 #
-# Each prints lines such as
+# Each bench prints lines such as
 #	P3 olaf-filter innet 0.61 s peer 0.80 s ratio 0.76 bar 1.00 ok
-# and may add comments that begin with #.  The first lines give the machine, its
-# load, the commit and the date.  A comment after a bench names it if other
-# processes used more than a tenth of a processor while it ran.  The last lines
-# say how many rows are ok, short or skipped, and which and why.  If
-# RESULTS names a file and BENCH nothing, all of it is written there as well.
-# Status 1 if a bench failed to run; a row that is short is no failure.
+# and can add lines that begin with #.  The output begins with the machine, its load,
+# the commit and the date.  A comment after a bench says if other processes used more
+# than a tenth of a processor while the bench ran.  The output ends with the number of
+# rows that are ok, short (worse than the bar) or skipped, and a list of the short and
+# skipped ones.  If RESULTS names a file and BENCH is not set, the output is also
+# written to that file.  The exit status is 1 if a bench failed to run; a row that is
+# short is not a failure.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 read -ra rows <<<"${BENCH-}"
@@ -22,7 +23,7 @@ done
 [ ${#rows[@]} -gt 0 ] || benches=("$here"/[a-z][0-9]*-*.sh)
 said=$(mktemp) && trap 'rm -f "$said"' EXIT
 
-# the machine, its load, the commit and the date
+# print the machine, its load, the commit and the date
 heading() {
 	local model commit
 	model=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | sed q)
@@ -62,7 +63,7 @@ name_others() {
 	}'
 }
 
-# the rows that match an expression
+# print the rows that match an expression
 with() { grep -v '^#' "$said" | grep -E "$1"; }
 
 summary() {

@@ -1,9 +1,12 @@
 #!/bin/bash
-# S1: synchronous aggregation of 40 kB over loopback with 1 to 64 members of a
-# job (MEMBERS): the median round, and its exponent over members, whose limit
-# is linear in bytes.  Then ten jobs of 64: what share of their segments was sent
-# again, and how many Helps there were for each, in the worst of them.
-# Run from the build folder, or say where it is in BUILD.
+# S1: measure synchronous aggregation of 40 kB over loopback with 1 to 64 members of a
+# job (MEMBERS)
+#
+# The results are the median round and its exponent over the members; the work grows
+# at least linearly with the members' bytes.  Then ten jobs of 64 members run.  The
+# results are those of the worst job: the share of segments that were sent again, and
+# the Helps per segment.
+# Run this from the build folder, or name that folder in BUILD.
 #
 # shellcheck disable=SC1091,SC2154
 set -eu -o pipefail

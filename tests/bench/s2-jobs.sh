@@ -17,7 +17,7 @@ trap 'exit 1' INT TERM
 . "$here/rounds.bash"
 . "$here/fit.bash"
 
-# processor time of a process so far, ms
+# print the processor time of a process so far in ms
 spent() { awk -v hz="$(getconf CLK_TCK)" '{ print 1000 * ($14 + $15) / hz }' "/proc/$1/stat"; }
 
 for n in ${JOBS:-1 10 100 500 1000}; do

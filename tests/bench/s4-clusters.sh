@@ -1,8 +1,9 @@
 #!/bin/bash
-# S4: the Olaf queue over a capture as P3's, of 9 to 60,000 clusters
-# (CLUSTERS): ns of processor an update, which is to be the same: its exponent
-# over clusters (twice as much at 60,000 as at 9 would be 0.08).
-# Run from the build folder, or say where it is in BUILD.
+# S4: measure the processor time of the Olaf queue for an update, with a capture as in
+# P3 of 9 to 60,000 clusters (CLUSTERS).  The time should not depend on the clusters,
+# so the result is its exponent over them (twice the time at 60,000 clusters would
+# give 0.08).
+# Run this from the build folder, or name that folder in BUILD.
 #
 # shellcheck disable=SC1091
 set -eu -o pipefail

@@ -1,8 +1,8 @@
 /*
- * strangers - strangers ADDR SECONDS RATE SOURCES: send Joins that prove no
- * address, RATE a second, from SOURCES forged addresses in turn: from 10.99.0.1
- * on.  ADDR is IPv4.  It prints the number of Joins sent.  Needs root, or a
- * network namespace of its own.
+ * strangers - strangers ADDR SECONDS RATE SOURCES: send RATE Joins a second,
+ * which prove no address, from SOURCES forged addresses in turn, which begin at
+ * 10.99.0.1.  ADDR is IPv4.  The program prints the number of Joins that it
+ * sent.  It needs root, or its own network namespace.
  */
 #include <err.h>
 #include <errno.h>
@@ -23,7 +23,10 @@ enum { RUN = 64, JOIN_BYTES = 22, HEAD_BYTES = 28,
 	PACKET_BYTES = HEAD_BYTES + CONTROL_HEADER_BYTES + JOIN_BYTES +
 	    COOKIE_BYTES };
 
-/* The first one's packet: IP, UDP without a checksum, a Join and a pass. */
+/*
+ * The packet of the first address: IP, UDP without a checksum, a Join and a
+ * cookie.
+ */
 static void
 prepare(uint8_t p[PACKET_BYTES], const union addr *to)
 {
@@ -37,7 +40,7 @@ prepare(uint8_t p[PACKET_BYTES], const union addr *to)
 	q = bytes_put(q, PACKET_BYTES, 2);
 	q = bytes_put(q, 0, 4);
 	q = bytes_put(q, 64 << 8 | IPPROTO_UDP, 2);
-	q = bytes_put(q, 0, 2);		/* the kernel sums it */
+	q = bytes_put(q, 0, 2);		/* the kernel computes the checksum */
 	q = bytes_put(q, 0x0a630001, 4);
 	memcpy(q, &to->in.sin_addr, 4);
 	q = bytes_put(q + 4, 4000, 2);

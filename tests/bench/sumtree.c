@@ -1,13 +1,13 @@
 /*
- * sumtree - the sum tree, and a binary one of float32 sums as common libraries
- * have it, at the same work by turns
+ * sumtree - compare the sum tree with a binary tree of float32 sums, as common
+ * libraries have it; the two take turns with the same work
  *
- * usage: sumtree LEAVES BATCH ROUNDS: a line for each operation, hot, cold or
- *   plain (hot, without vector code), ours and the peer's ns for each of a
- *   batch, medians over the rounds, which go in blocks of one side's, so that
- *   neither finds the other's tree in the caches
- * usage: sumtree least LEAVES ROUNDS: the ns for each of as many writes to
- *   random leaves of 4 bytes, all prefetched, which no layout can save
+ * usage: sumtree LEAVES BATCH ROUNDS: print a line for each operation, hot, cold
+ *   or plain (hot, without vector code), with the ns of each tree for an element
+ *   of a batch.  These are medians over the rounds.  Several rounds of one tree
+ *   follow each other, so that the other tree is not in the caches
+ * usage: sumtree least LEAVES ROUNDS: print the ns for a write to a random leaf
+ *   of 4 bytes, with prefetch, which every layout needs
  * usage: sumtree long LEAVES UPDATES: are the sums exact after UPDATES updates?
  */
 #include <err.h>
@@ -21,11 +21,11 @@
 
 enum {
 	WORK = 1 << 16, FLUSH = 64 << 20, ROUNDS_MAX = 1001,
-	BLOCK = 7,		/* rounds of one side */
-	WARM = 4		/* before them */
+	BLOCK = 7,		/* rounds of one tree in succession */
+	WARM = 4		/* rounds to warm up before */
 };
 
-/* The work of both trees: the same leaves, weights and shares of totals. */
+/* The work of both trees: the same leaves, weights and shares of the total. */
 struct sums {
 	uint64_t ours[WORK];
 	float peers[WORK];
@@ -40,7 +40,7 @@ static struct sumtree tree;
 static float *peer;		/* node 1 is the root, leaf i is leaves + i */
 static size_t leaves, batch;
 
-/* A sum tree in an array: it computes each sum again on the way up. */
+/* A sum tree in an array, which computes each sum again on the way up. */
 static void
 peer_set(float *sums, size_t n, size_t i, float value)
 {
@@ -66,7 +66,7 @@ peer_find(const float *sums, size_t n, float x)
 	return i - n;
 }
 
-/* One round of each operation: on batch elements from i on. */
+/* Run one round of each operation on `batch` elements from i on. */
 static void
 ours_sample(const struct sums *x, size_t i, bool weights)
 {
@@ -128,7 +128,7 @@ now_ns(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* Empty the caches of our data, as other work would. */
+/* Remove our data from the caches, as other work would. */
 static void
 flush(void)
 {
@@ -140,7 +140,10 @@ flush(void)
 		other[i]++;
 }
 
-/* Thread time for batches from one on, less what it takes to ask for it. */
+/*
+ * Return the thread time of batches from one on, without the time of the clock
+ * calls.
+ */
 static double
 took_ns(void (*side)(int what, size_t i), int what, size_t from, size_t upto)
 {
@@ -151,7 +154,9 @@ took_ns(void (*side)(int what, size_t i), int what, size_t from, size_t upto)
 	return now_ns() - begin - 2 * empty;
 }
 
-/* ns for each: all the work, or a batch with nothing in the caches. */
+/*
+ * Return ns for each element: of all the work, or of a batch with cold caches.
+ */
 static double
 timed(void (*side)(int what, size_t i), int what, bool cold, size_t round)
 {
@@ -201,7 +206,9 @@ open_both(void)
 		peer[i] = peer[2 * i] + peer[2 * i + 1];
 }
 
-/* Rounds from one on, of one side, which has the caches to itself. */
+/*
+ * Run rounds of one tree in succession, so that only this tree uses the caches.
+ */
 static void
 block(void (*side)(int what, size_t i), int what, bool cold, size_t from,
     size_t upto, double *ns)
@@ -262,7 +269,7 @@ least(size_t rounds)
 	free(leaf);
 }
 
-/* Updates without end, nearly; then is the total what the leaves say? */
+/* Run many updates; is the total then the sum of the leaves? */
 static int
 exact(uint64_t updates)
 {

@@ -1,12 +1,14 @@
 #!/bin/bash
-# T0: synchronous aggregation over loopback against the least that processes
-# can do with the same segments (thin.c): time of a round and processor time of
-# all processes in a round, for one segment of 2 workers and vectors of 4.
-# Medians of ROUNDS rounds by turns (5), with least and most.  The processor
-# time is that of a long run less that of a very short one, which is the start.
-# Rows are against the thin switch with multicast; lines with # show the rest.
-# Run from the build folder, or say where it is in BUILD.  OLD may name a folder
-# with the programs of an earlier build, to be measured in the same run.
+# T0: compare synchronous aggregation over loopback with the least work that processes
+# can do for the same segments (thin.c)
+#
+# The bench measures the time of a round, and the processor time of all processes in a
+# round, for one segment of 2 workers and for vectors of 4 workers.  The two take turns,
+# and the results are medians of ROUNDS (5) runs, with least and most.  The processor
+# time of the start is subtracted: it is that of a very short run.  Rows compare with
+# the thin switch with multicast; lines with # show the rest.
+# Run this from the build folder, or name that folder in BUILD.  OLD may name a folder
+# with the programs of an earlier build, which are then measured in the same run.
 #
 # shellcheck disable=SC1091,SC2034,SC2154
 set -eu -o pipefail
@@ -26,7 +28,7 @@ declare -A long=([segment]=20000 [40kB]=2500 [157kB]=1000 [3.31MB]=60)
 declare -A workers=([segment]=2)
 sizes='segment 40kB 157kB 3.31MB'
 
-# WORKERS BYTES ROUNDS: the median round in ms, as through() prints it
+# WORKERS BYTES ROUNDS: print the median round of innet in ms, as through() does
 innet_unicast() {
 	through lo 127.0.0.1 "$@" 366 innet-switch -p iswitch --reduce sum
 }
@@ -35,7 +37,7 @@ innet_multicast() {
 }
 old_unicast() { PATH=$OLD:$PATH innet_unicast "$@"; }
 
-# WORKERS BYTES ROUNDS GROUP: the same of the thin switch
+# WORKERS BYTES ROUNDS GROUP: print the median round of the thin switch in ms
 thin_rounds() {
 	local server pids='' i rc=0
 	rm -f "$dir"/out.*
@@ -58,8 +60,8 @@ thin_rounds() {
 thin_unicast() { thin_rounds "$@" -; }
 thin_multicast() { thin_rounds "$@" $group; }
 
-# WAY WORKERS BYTES ROUNDS: the median round in ms, then the processor time of
-# all processes in ms
+# WAY WORKERS BYTES ROUNDS: print the median round, and the processor time of all
+# processes, in ms
 timed() {
 	( "$@" >"$dir/round" && times >"$dir/times" )
 	awk -F '[ms ]+' 'NR == 1 { round = $1; next } FNR == 2 {
@@ -67,7 +69,7 @@ timed() {
 		"$dir/round" "$dir/times"
 }
 
-# WAY SIZE WORKERS: add a round and a round's processor time, in us, to files
+# WAY SIZE WORKERS: append the time and the processor time of a round, in us, to files
 measure() {
 	local most=${long[$2]} least round all few
 	least=$((most / 50 + 1))
@@ -78,7 +80,7 @@ measure() {
 		'BEGIN { print (d - s) * 1e3 / n }' >>"$dir/$1.$2.processors"
 }
 
-# FILE: the median, and least and most
+# FILE: print the median, the least and the most
 spread() {
 	sort -n "$1" | awk '{ v[NR] = $1 } END {
 		printf "%.1f (%.1f to %.1f)", v[int((NR + 1) / 2)], v[1], v[NR] }'

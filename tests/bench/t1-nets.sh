@@ -1,8 +1,8 @@
 #!/bin/bash
-# T1: compare training with innet-agent's nets and with PyTorch's: the same
-# nets, the same numbers, one thread each. The results are medians of ROUNDS
-# runs in turns (5), per second of processor time, so the machine need not be
-# idle. Then compare PPO as a whole, and the three products of a layer with
+# T1: compare training with innet-agent's nets with training in PyTorch: the same
+# nets, the same numbers, one thread each. The two take turns. The results are
+# medians of ROUNDS (5) runs, per second of processor time, so the machine need not
+# be idle. Then compare PPO as a whole, and the three products of a layer with
 # OpenBLAS. Run this from the build folder, or name that folder in BUILD.
 #
 # shellcheck disable=SC1091,SC2086
@@ -23,10 +23,10 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM
 
-# FILE COLUMN: the median of that column
+# FILE COLUMN: print the median of that column
 median() { sort -n -k "$2,$2" "$dir/$1" | sed -n "$(((rounds + 1) / 2))p" | cut -d' ' -f"$2"; }
 
-# NAME INNET PEER BAR: more is better
+# NAME INNET PEER BAR: print a row; a larger figure is better
 row() {
 	awk -v name="$1" -v a="$2" -v b="$3" -v bar="$4" 'BEGIN {
 		printf "T1 %s innet %.0f /s peer %.0f /s ratio %.3f bar %.3f %s\n",
@@ -34,7 +34,7 @@ row() {
 	}'
 }
 
-# innet-agent's PPO: steps/s, gradients/s of the time it learns, last reward
+# PPO of innet-agent: print steps/s, gradients/s of learning time, and the last reward
 ppo() {
 	local cpu
 	cpu=$({ time innet-agent -q --alone --algo ppo --env cartpole --steps "$1" \
@@ -50,7 +50,7 @@ ppo() {
 		}'
 }
 
-# of two hidden layers; the bar of the first is the one that was promised
+# nets of two hidden layers; only the first has a bar
 shapes='8-64-64-4-b64:0.100 8-64-64-4-b256:0.250 4-256-256-2-b64:0.550 4-256-256-2-b256:0.550'
 for ((i = 0; i < rounds; i++)); do
 	for s in $shapes; do

@@ -1,13 +1,16 @@
 /*
- * thin - the least that processes can do with segments, as a floor for T0
+ * thin - the least work that processes can do with segments, for comparison in
+ * T0
  *
  * thin switch PORT H GROUP: sum the segments of H workers on 127.0.0.1:PORT;
  * send each result to every worker, or once to the multicast address GROUP
- * ("-": none).  thin worker PORT H GROUP ID BYTES ROUNDS: take part with a
- * vector of BYTES, check the last sum and print the median round in ns.
+ * ("-": none).
+ * thin worker PORT H GROUP ID BYTES ROUNDS: take part with a vector of BYTES,
+ * check the last sum, and print the median round in ns.
  *
- * There are no joins, no members that leave, no windows but a fixed one and no
- * proofs.  A worker that waits for 20 ms sends what it lacks again.
+ * There are no joins, no members that leave, a fixed window and no
+ * authentication.  A worker that waits for 20 ms sends the segments without a
+ * result again.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -71,7 +74,9 @@ receive(int fd)
 	return recvmmsg(fd, in, MESSAGES, MSG_WAITFORONE, NULL);
 }
 
-/* Fill in m, a run of datagrams of SEG bytes each, the last one maybe less. */
+/*
+ * Fill in m, a run of datagrams of SEG bytes each; the last one may be shorter.
+ */
 static void
 put_run(struct msghdr *m, struct iovec *v, size_t pieces, size_t bytes,
     const struct sockaddr_in *to, uint8_t *room_for_size)
@@ -92,8 +97,8 @@ put_run(struct msghdr *m, struct iovec *v, size_t pieces, size_t bytes,
 
 /*
  * Add the segment of len bytes at p to its sum.  If the sum has all H
- * contributions, put it into the segment, which becomes the result: 2 if it was
- * complete before, 1 if it is now, else 0.
+ * contributions, write it into the segment, which becomes the result.  Return 2
+ * if the sum was complete before, 1 if it is complete now, else 0.
  */
 static int
 add(struct slot *slots, uint8_t *p, size_t len, uint32_t worker, uint32_t h)
@@ -188,7 +193,7 @@ send_segments(int fd, const struct sockaddr_in *to, uint32_t first,
 	return first + n;
 }
 
-/* Take the results of the n messages.  Returns how many were new. */
+/* Process the results in the n messages; return the number of new ones. */
 static uint32_t
 take(int n, uint32_t t, uint32_t h, uint32_t count, float *sum)
 {

@@ -1,12 +1,13 @@
 /*
  * udp-blast - udp-blast ADDR SECONDS [CLUSTERS [BYTES [KIND [RATE [KEY]]]]]:
- * updates of BYTES (1024 unless given) of CLUSTERS clusters (9) as fast as
- * they go, in runs, by eight workers a place in turn; what was sent is printed.
- * KIND 3 has them be initial weights, which pass every switch; RATE is of
- * updates a second, at most (0: no limit); with a KEY file they have proofs.
- * udp-blast :PORT SECONDS sink: how many come to the port in SECONDS from the
- * first on.  It looks every 0.1 ms: waking up for each run would take
- * time from the sender.
+ * send updates of BYTES (1024) of CLUSTERS (9) clusters as fast as possible, in
+ * runs, from eight workers in turn; print the number that was sent.  With KIND
+ * 3 the packets are initial weights, which pass every switch.  RATE is the
+ * greatest number of updates a second (0: no limit).  With a KEY file the
+ * updates have authentication tags.
+ * udp-blast :PORT SECONDS sink: print the number of packets that arrive at the
+ * port in SECONDS after the first one.  It looks every 0.1 ms, because waking
+ * up for each run would take time from the sender.
  */
 #include <err.h>
 #include <inttypes.h>
@@ -43,7 +44,7 @@ hear(struct udpio *u, struct handshake_client *o)
 	}
 }
 
-/* Data to that switch has proofs from now on. */
+/* From now on the packets to that switch have authentication tags. */
 static void
 open_switch(struct udpio *u, const union addr *to, struct handshake_client *o)
 {
@@ -63,7 +64,7 @@ open_switch(struct udpio *u, const union addr *to, struct handshake_client *o)
 	}
 }
 
-/* A run of updates, a cluster after the other, with room for tails. */
+/* Make a run of updates of successive clusters, with room for tags. */
 static void
 prepare(uint8_t *run, int n, size_t bytes, size_t stride, uint16_t clusters,
     uint8_t kind)
@@ -94,7 +95,7 @@ renew(uint8_t *run, int n, size_t bytes, size_t stride, uint32_t sequence,
 	}
 }
 
-/* Count what comes to a port of any address. */
+/* Count the packets that arrive at a port of any address. */
 static int
 sink(const char *port, uint64_t seconds)
 {

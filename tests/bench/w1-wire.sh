@@ -1,11 +1,13 @@
 #!/bin/bash
-# W1: a switch in the path of a bridge between five namespaces, beside the plain
-# bridge in the same run, by turns; the median of ROUNDS runs (5).  Marked runs
-# that pass, regular TCP and pings while a switch stands there, updates that an
-# Olaf queue takes in, and sums at the bridge's address beside the same switch
-# on a socket there; paced runs; and how long frames are held up when a switch is
-# killed, or hangs.  Needs root and Linux 6.6; iperf3 and ping for their rows.
-# Run from the build folder, or say where it is in BUILD.
+# W1: compare a switch in the path of a bridge between five namespaces with the plain
+# bridge
+#
+# The two take turns, and the results are medians of ROUNDS (5) runs.  The bench
+# measures: marked runs that pass; regular TCP and pings while a switch runs; updates
+# that an Olaf queue accepts; sums at the bridge's address, compared with the same
+# switch on a socket; paced runs; and how long frames are delayed if a switch is killed
+# or hangs.  This needs root and Linux 6.6, and iperf3 and ping for their rows.
+# Run this from the build folder, or name that folder in BUILD.
 #
 # shellcheck disable=SC1091,SC2154
 set -eu -o pipefail
@@ -28,7 +30,7 @@ end() {
 trap end EXIT
 . "$here/rounds.bash"
 
-# cpu N: what makes a command stay on that processor, where there are two
+# cpu N: print a prefix that binds a command to that processor, if there are two
 cpu() { [ "$(nproc)" -lt 2 ] || echo "taskset -c $1"; }
 on() { exec ip netns exec "$ns-$1" "${@:2}"; }
 ip netns add $ns-switch 2>"$dir/why" || skip 'W1 wire' "$(cat "$dir/why")"
@@ -50,7 +52,7 @@ done
 
 switch=''
 start() {	# OPTION...
-	: >"$dir/err"		# of the one before
+	: >"$dir/err"		# remove the messages of the previous switch
 	# shellcheck disable=SC2086	# words
 	(on switch ${at-} innet-switch -q --insecure --bridge br0 "$@" 2>"$dir/err") &
 	switch=$!
@@ -64,10 +66,10 @@ stop() {
 	switch=''
 }
 
-# Packets forwarded, M/s; a stream's Gbit/s; a ping's us.  For runs of packets the
-# receiver has the better place in each case.  With the plain bridge it has a processor
-# of its own.  With a switch, which has that processor, it shares the sender's, which
-# gives way to it.
+# Measure packets forwarded in M/s, a stream in Gbit/s, a ping in us.  For runs of
+# packets, the receiver gets the processor that is better for it.  With the plain bridge
+# it has its own processor.  With a switch, which needs that processor, it shares the
+# processor of the sender, which has a lower priority.
 forwarded() {
 	local receiver=0 sink
 	[ -z "$switch" ] || receiver=1
@@ -81,7 +83,7 @@ forwarded() {
 	wait $sink
 	awk '{ print $1 / 1e6 }' "$dir/n"
 }
-anywhere() {	# the same, where the scheduler puts them
+anywhere() {	# the same, on processors that the scheduler chooses
 	(cpu() { :; } && forwarded)
 }
 stream() {
@@ -94,7 +96,7 @@ stream() {
 }
 pings() { (on w0 ping -q -c 300 -i 0.003 10.77.0.11) | awk -F/ '/^rtt/ { print $5 * 1000 }'; }
 
-# VALUE...: into the files NAME.path and NAME.peer
+# VALUE...: append values to the files NAME.path and NAME.peer
 both() {
 	"$1" >>"$dir/$1.peer"
 	at=$([ "$1" != forwarded ] || cpu 0) start
@@ -102,7 +104,7 @@ both() {
 	stop
 }
 
-# the share of 800,000 paced segments a second that arrives
+# print the share of 800,000 paced segments a second that arrives
 paced() {
 	local sink sent
 	start
@@ -115,7 +117,7 @@ paced() {
 	awk -v sent="$sent" '{ print $1 / sent }' "$dir/n" >>"$dir/paced"
 }
 
-# SIGNAL NAME: ms from it until updates that a queue holds pass by themselves
+# SIGNAL NAME: print the ms from the signal until updates pass without the switch
 opens() {
 	local blast sink at
 	start --port-rate w1=1kbit
@@ -135,11 +137,12 @@ opens() {
 	wait $blast
 }
 
-# QUEUE: P6 in the path: updates of 1 kB of 60 clusters that a queue takes in
-# before a link that lets about half of them leave, M/s, and processor time each,
-# ns; the switch has a processor, and the sender another.  A departure costs far
-# more than an arrival does, and the link sets how many there are.  The receiver is
-# stopped, as P6's is: one that is woken for each packet takes the switch's time.
+# QUEUE: do P6 in the path.  Print the updates of 1 kB of 60 clusters that a queue
+# accepts, in M/s, and the processor time of each in ns.  The link carries about half of
+# them.  The switch has one processor, and the sender another.  A departure costs far
+# more than an arrival, and the link determines the number of departures.  The receiver
+# is stopped, as in P6: a receiver that wakes up for each packet would use the switch's
+# time.
 taken() {
 	local ticks sink
 	rm -f "$dir/report"
@@ -158,7 +161,7 @@ taken() {
 	jq '.totals | .delivered.packets * 100 / .arrived.packets' "$dir/report" >>"$dir/leave-$1"
 }
 
-# sums of SIZE for four workers: NAME SIZE OPTION...
+# NAME SIZE OPTION...: measure sums of SIZE for four workers
 sums() {
 	local pids='' w name=$1 size=$2
 	shift 2
@@ -197,7 +200,7 @@ for ((i = 0; i < runs; i++)); do
 	done
 done
 
-# ROW UNIT A B BAR high|low: of what more, or less, is better
+# ROW UNIT A B BAR high|low: print a row; high or low says which A is better
 id=W1
 row() {
 	awk -v row="$id $1" -v unit="$2" -v a="$3" -v b="$4" -v bar="$5" -v high="$6" 'BEGIN {

@@ -1,4 +1,4 @@
-/* write-peer - write FILE BYTES: ready bytes, 256 kB a call, a new file */
+/* write-peer FILE BYTES: write prepared bytes to a new file, 256 kB a call */
 #include <err.h>
 #include <fcntl.h>
 #include <stdlib.h>
