@@ -1,9 +1,10 @@
 /*
- * The packets that an asynchronous worker receives: a byte of settings, then
- * the events.  An event is a byte, which says what happens (2 bits) and how (6
- * bits), a length of two bytes, and a body of that length: time passes, a
- * control message or a segment arrives.  The worker never sends without end,
- * and sends only segments that it has and messages that can be parsed.
+ * Fuzz the packets that an asynchronous worker receives.  The input is a byte
+ * of settings, then events.  An event is a byte with its kind (2 bits) and a
+ * number (6 bits), a length of two bytes, and a body of that length.  Kinds
+ * are: time passes, a control message arrives, a segment arrives.  The worker
+ * must never send endlessly, and must send only segments that it has and
+ * messages that can be parsed.
  */
 #include "common/iswitch/async-worker.h"
 #include "tests/fuzz/fuzz.h"
@@ -12,7 +13,8 @@ enum { JOB = 3, ELEMENTS = 95, RUN = 4, OUTS_MAX = 4096 };
 
 static struct async_worker w;
 static uint64_t now_ns;
-static uint32_t xid;		/* of the last message that the worker sent */
+static uint32_t xid;		/* xid of the last message that the worker sent
+				 */
 
 /* Send all packets that are due. */
 static void
@@ -42,7 +44,7 @@ send_all(uint32_t room)
 	async_worker_note_room(&w);
 }
 
-/* Time passes; if possible, the worker commits a gradient. */
+/* Let time pass; if possible, the worker commits a gradient. */
 static void
 pass(unsigned how)
 {
@@ -57,7 +59,7 @@ pass(unsigned how)
 	must(async_worker_deadline_ns(&w) > 0, "there is a deadline");
 }
 
-/* A control message arrives: the action, then the body. */
+/* Deliver a control message: the action, then the body. */
 static void
 receive_control(unsigned how, const uint8_t *p, size_t len)
 {
@@ -75,7 +77,7 @@ receive_control(unsigned how, const uint8_t *p, size_t len)
 	free(copy);
 }
 
-/* A segment arrives: its header, then its floats. */
+/* Deliver a segment: its header, then its floats. */
 static void
 receive_segment(const uint8_t *p, size_t len)
 {

@@ -1,21 +1,21 @@
 /*
- * Switches whose slots of sums are fewer than the segments of a vector, live in
- * a network of chance: see settings().  A rack and the root have different
- * numbers of slots.  No switch ever takes more than it has, every sum is exact,
- * and all workers end.
+ * Fuzz live switches that have fewer slots than a vector has segments, in a
+ * random network (see settings()).  A rack and the root have different numbers
+ * of slots.  No switch may use more slots than it has, every sum must be exact,
+ * and all workers must end.
  */
 #include "common/base/bytes.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/iswitch/tiers.h"
 
-/* A share of one, `most` at most. */
+/* Return a share of one, at most `most`. */
 static double
 share(struct bytes *in, double most)
 {
 	return most * bytes_u8(in) / 255;
 }
 
-/* A network from some bytes; those that lack are 0. */
+/* Read a network from some bytes; missing bytes count as 0. */
 static struct tiers_conf
 settings(struct bytes *in)
 {
@@ -50,7 +50,7 @@ settings(struct bytes *in)
 	return c;
 }
 
-/* No switch has taken more slots than it may. */
+/* Check that no switch uses more slots than it has. */
 static void
 check(const struct tiers *w)
 {

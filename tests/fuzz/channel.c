@@ -1,8 +1,9 @@
 /*
- * Clients' channels to a server, and an attacker between: byte 0 says whether
- * there is a key, then each byte is a client (2 bits), what happens (3 bits)
- * and a number (3 bits), which may take more bytes.  The server executes a
- * request once at most, for its sender's address, and unchanged.
+ * Fuzz the channels of clients to a server, with an attacker between them. 
+ * Byte 0 says whether there is a key.  Each further byte is a client (2 bits),
+ * an event (3 bits) and a number (3 bits), and more bytes may belong to it. 
+ * The server must execute a request at most once, for its sender's address, and
+ * unchanged.
  */
 #include "common/auth/channel-server.h"
 #include "common/auth/channel-client.h"
@@ -82,7 +83,7 @@ answer(struct client *c, const struct control *k, size_t len, bool good)
 		    "once");
 }
 
-/* A message comes from an address, which may be somebody's. */
+/* Deliver a message from an address, which may belong to another client. */
 static enum channel_server_verdict
 come(const union addr *from, const uint8_t *m, size_t len, struct client *c)
 {
@@ -119,7 +120,7 @@ ask(struct client *c, bool anew)
 	    "who has another key is not let in");
 }
 
-/* One thing happens; how many more bytes it took. */
+/* Run one event; return the number of further bytes that belong to it. */
 static size_t
 step(uint8_t op, const uint8_t *p, size_t len)
 {

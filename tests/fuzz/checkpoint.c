@@ -1,8 +1,9 @@
 /*
- * A checkpoint of innet-memory: the records behind the head, given the head,
- * an end and a right CRC, so that the fuzzer gets past them.  A file that
- * loads is written again: both must load alike and then be equal, nothing may
- * stay on the account, and no file may cost more than the limit.
+ * Fuzz a checkpoint of innet-memory.  The input is the records after the
+ * header.  The target adds the header, an end and a right CRC, so that the
+ * fuzzer gets past these.  A file that loads is written again: both files must
+ * load equally and then be equal, the account must be 0 in the end, and no file
+ * may use more memory than the limit.
  */
 #include "cmd/innet-memory/store/load.h"
 #include "cmd/innet-memory/store/save.h"
@@ -15,7 +16,7 @@ enum { LIMIT_BYTES = 4 << 20 };
 
 static struct account account;
 
-/* Write each record that was read to the next file at once. */
+/* Write each record to the next file as soon as it is read. */
 static const char *
 take_clock(void *arg, uint64_t version)
 {
@@ -88,7 +89,10 @@ copy(struct writer *s, void *arg)
 	must(account.most <= LIMIT_BYTES, "no file passes the limit");
 }
 
-/* Read `from` and write what it holds to a new file; was it good? */
+/*
+ * Read `from`, and write its content to a new file; return whether it was
+ * valid.
+ */
 static bool
 again(int from, int *to)
 {

@@ -1,16 +1,16 @@
-/* UDP payloads as control messages, their bodies, and their seals. */
+/* Fuzz UDP payloads as control messages, with their bodies and tags. */
 #include "common/iswitch/state-transfer.h"
 #include "common/auth/mac.h"
 #include "tests/fuzz/fuzz.h"
 
-/* A Chunk is all that an receiver hears of. */
+/* A receiver gets only Chunks. */
 static void
 inherit(const struct transfer_chunk *k)
 {
 	struct state_receiver h;
 
 	if (k->bytes > 1 << 20)
-		return;			/* memory, and nothing else */
+		return;			/* only memory can be missing */
 	state_receiver_init(&h, 1, 2, 3, false, 1000, 0);
 	state_receiver_receive(&h, k, 0);
 	must(h.end != STATE_RECEIVER_HAS || h.here == h.chunks, "it has all");
@@ -19,7 +19,10 @@ inherit(const struct transfer_chunk *k)
 
 enum { JOIN_BYTES = 22, JOINED_BYTES = 20 };	/* without flags */
 
-/* An Ack: what its status, or this version, does not say is not said again. */
+/*
+ * An Ack: fields that its status or this version does not define are not
+ * written again.
+ */
 static size_t
 ack_again(const struct control *c, const struct control_ack *a, uint8_t *put)
 {
@@ -33,7 +36,7 @@ ack_again(const struct control *c, const struct control_ack *a, uint8_t *put)
 	return JOINED_BYTES;
 }
 
-/* The body of c, read and put again at put: how much of it was known. */
+/* Read the body of c and write it at put; return how much of it is known. */
 static size_t
 body_again(const struct control *c, uint8_t *put)
 {
@@ -49,7 +52,7 @@ body_again(const struct control *c, uint8_t *put)
 		if (!control_get_join(c, &j))
 			return 0;
 		known = (size_t)(control_put_join(put, &j) - put);
-		/* flags of a later version are not said again */
+		/* flags of a later version are not written again */
 		return known > JOIN_BYTES && (c->body[JOIN_BYTES] & ~15) != 0 ?
 		    JOIN_BYTES : known;
 	case CONTROL_SETH:
@@ -83,7 +86,7 @@ body_again(const struct control *c, uint8_t *put)
 	}
 }
 
-/* A MAC is valid, but not under another key or with one bit changed. */
+/* A MAC is valid, but not under another key or with a changed bit. */
 static void
 sign(uint8_t *msg, size_t len)
 {

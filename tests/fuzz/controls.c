@@ -1,11 +1,11 @@
 /*
- * A live plane of each program, and its clients: a byte of settings, then
- * datagrams, each a byte that gives the sender (3 bits), as what (2 bits) and
- * after how long (3 bits), its length, and its bytes.  With a key each has a
- * channel, answers challenges and adds a MAC to its requests; a client with an
- * open session tags its data.  Each answer belongs to a request, a text arrives
- * whole, and data for a client with an open session has a valid tag, with each
- * counter once.
+ * Fuzz a live plane of each program, with its clients.  The input is a byte of
+ * settings, then datagrams.  A datagram is a byte with the sender (3 bits), the
+ * kind (2 bits) and the delay (3 bits), a byte with its length, and its bytes.
+ * With a key each client has a channel, answers challenges and adds a MAC to its
+ * requests; a client with an open session tags its data.  Each answer must belong
+ * to a request, a text must arrive completely, and data for a client with an open
+ * session must have a valid tag, with each counter once.
  */
 #include <math.h>
 
@@ -31,7 +31,7 @@ host(uint32_t n)
 	    n) } } };
 }
 
-/* A client with an open session must accept the data that leaves. */
+/* A client with an open session must accept the data that the plane sends. */
 static void
 on_data(const union addr *to, const struct post *p)
 {
@@ -77,7 +77,7 @@ on_send(void *ctx, uint32_t socket, const union addr *from,
 		case CHANNEL_CLIENT_CHALLENGED: challenged = true; break;
 		case CHANNEL_CLIENT_GOOD:
 		case CHANNEL_CLIENT_HINT: break;
-		default:	/* without a key, of a pass that was made up */
+		default:	/* without a key: with an invented cookie */
 			must(channel[k].key == NULL && c.cookie != NULL,
 			    "what the switch says is proved");
 		}
@@ -124,7 +124,7 @@ account(void)
 	    "the program's counters add up");
 }
 
-/* One datagram at now_ns. */
+/* Deliver one datagram at now_ns. */
 static void
 come(const struct plane_conf *cf, uint8_t what, uint8_t *p, uint32_t len,
     uint64_t now_ns)
@@ -148,7 +148,7 @@ come(const struct plane_conf *cf, uint8_t what, uint8_t *p, uint32_t len,
 	account();
 }
 
-/* Send the n bytes at p as a datagram of this kind of client. */
+/* Send the n bytes at p as a datagram of this kind from the client. */
 static void
 ask(const struct plane_conf *cf, uint8_t what, const uint8_t *p, uint32_t n,
     uint64_t now_ns)
@@ -174,7 +174,7 @@ ask(const struct plane_conf *cf, uint8_t what, const uint8_t *p, uint32_t n,
 	free(q);
 }
 
-/* The datagrams of an input. */
+/* Deliver the datagrams of an input. */
 static void
 session(const struct plane_conf *cf, const uint8_t *p, size_t len)
 {
@@ -232,7 +232,8 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	    .queue = cf.program->merges_updates ? PORT_OLAF : PORT_FIFO,
 	    .rate_bps = p[0] & 128 ? 100000 : 0 };
 	must(plane_init(&pl, &cf, &driver, NULL), "there is memory");
-	if (cf.place.tagged && cf.program == &olaf_program)	/* it is open */
+	/* the session is open */
+	if (cf.place.tagged && cf.program == &olaf_program)
 		handshake_client_take_ack(
 		    &((struct olaf *)pl.state)->relay_tag.above,
 		    &(struct control_ack){.action = CONTROL_OPEN});

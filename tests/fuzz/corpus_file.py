@@ -1,4 +1,4 @@
-"""corpus_file.py - one file of a fuzz target's corpus, in corpus/ here"""
+"""corpus_file.py - write a file of a fuzz target's corpus into corpus/"""
 import os
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus")

@@ -1,11 +1,13 @@
-/* Show JSON from the network as innet-ctl does: byte 0 says as what. */
+/*
+ * Fuzz JSON from the network as innet-ctl prints it; byte 0 selects the kind.
+ */
 #include "common/wire/control.h"
 #include "tests/fuzz/fuzz.h"
 
 #include "cmd/innet-ctl/paged.h"
 #include "cmd/innet-ctl/show.h"
 
-/* Nothing that is printed upsets a terminal; a label may say more. */
+/* No output may affect a terminal; a label may have other characters. */
 static void
 check(const char *text, size_t len, bool labels)
 {
@@ -15,7 +17,7 @@ check(const char *text, size_t len, bool labels)
 	must(len > 0 && text[len - 1] == '\n', "the last line is whole");
 }
 
-/* Print it in one way or all. */
+/* Print it in one format or in all. */
 static void
 show(uint8_t action, const cJSON *root)
 {

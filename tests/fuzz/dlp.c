@@ -1,8 +1,8 @@
 /*
- * A DLP session, both sides.  Byte 0 holds the settings, byte 1 workers and
- * iterations; then packets: a byte for worker and kind, and either a payload
- * as it is, of a length that follows, or state, node count, step and the first
- * parameter in short.  Answers go to a worker's side as well.
+ * Fuzz both sides of a DLP session.  Byte 0 has the settings, and byte 1 the
+ * numbers of workers and iterations.  Then come packets: a byte for worker and
+ * kind, and either a raw payload after its length, or state, node count, step and
+ * the first parameter in a short form.  Answers also go to the side of a worker.
  */
 #include <stdlib.h>
 
@@ -47,7 +47,7 @@ check_job(const struct dlp_aggregator *j, const struct dlp_aggregator_out *out,
 	    "every packet is counted once");
 }
 
-/* The last step, done over by counting: what is below it, and above. */
+/* Compute the last step again by counting the values below and above. */
 static void
 check_aggregate(const struct dlp_aggregator *j)
 {
@@ -79,7 +79,7 @@ check_aggregate(const struct dlp_aggregator *j)
 	}
 }
 
-/* The next packet of the input, in q; the bytes of input it took, or 0. */
+/* Read the next packet of the input into q; return its bytes of input, or 0. */
 static size_t
 next(const uint8_t *p, size_t len, uint8_t q[DLP_BYTES_MAX], size_t *n,
     uint8_t *worker)
@@ -109,7 +109,7 @@ next(const uint8_t *p, size_t len, uint8_t q[DLP_BYTES_MAX], size_t *n,
 	return 8;
 }
 
-/* A worker's side may hear anything at any time. */
+/* A worker may receive any packet at any time. */
 static void
 hear(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 {

@@ -1,5 +1,6 @@
 /*
- * Program olaf in a trace: two bytes of settings, then the bytes of a capture.
+ * Fuzz program olaf in a trace: two bytes of settings, then the bytes of a
+ * capture.
  */
 #include <math.h>
 

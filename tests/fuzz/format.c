@@ -1,6 +1,6 @@
 /*
- * The bytes as a format in JSON, and as a capture that is read by formats of
- * every kind.
+ * Fuzz the bytes as a format in JSON, and as a capture that is read with
+ * formats of every kind.
  */
 #include "cmd/innet-aom/format/text.h"
 #include "cmd/innet-aom/format/messages.h"
@@ -63,7 +63,9 @@ take(struct messages *m, size_t *given)
 	must(got == 0 || m->bad != UPDATE_OK, "what is refused has a reason");
 }
 
-/* Packets in p: two bytes of length, one that cuts, then the frame. */
+/*
+ * Read packets from p: two bytes of length, one byte that cuts, then the frame.
+ */
 static void
 read_packets(const struct format *f, const uint8_t *p, size_t len)
 {

@@ -1,11 +1,13 @@
 /*
- * Frames of any link type.  Byte 0 picks the link type, byte 1 is how much
- * longer the frame was before it was cut; the rest is the frame.
+ * Fuzz frames of any link type.  Byte 0 selects the link type, and byte 1 is
+ * the number of bytes that were cut from the frame; the rest is the frame.
  */
 #include "common/wire/frame.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Put what was parsed again: it parses as the same and its sum is right. */
+/*
+ * Write the parsed frame again: it must parse equally, with a right checksum.
+ */
 static void
 put_again(const uint8_t *payload, const struct frame *f)
 {

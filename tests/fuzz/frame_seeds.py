@@ -1,5 +1,5 @@
-"""frame_seeds.py - seeds that are frames: of any link layer, of one datagram and
-of several; and what others make theirs from."""
+"""frame_seeds.py - make seeds that are frames, of any link layer, with one datagram
+or several; and functions for other seeds."""
 import struct
 
 from corpus_file import put
@@ -125,7 +125,7 @@ def frames():
 
 
 def several():
-    """Codepoint and link, cut, frame: see tests/fuzz/split.c."""
+    """Write codepoint and link, cut, frame: see tests/fuzz/split.c."""
     def put_frame(name, how, payloads, cut=0, **kw):
         kw.setdefault("check", "partial")
         kw["tos"] = [0x2c, 0x1c, 0x0c, 0][how & 3]

@@ -1,9 +1,9 @@
 /*
- * fuzz.h - what the fuzz targets share
+ * fuzz.h - functions that the fuzz targets share
  *
  * A target is one file with LLVMFuzzerTestOneInput() for one parser.  It
- * crashes when the parser does, and when must() finds a promise broken.
- * libFuzzer drives it in a build with --enable-fuzz; replay.c gives it the
+ * crashes if the parser crashes, or if the condition of must() is false.
+ * libFuzzer calls it in a build with --enable-fuzz; replay.c gives it the
  * files of its corpus in every build.
  */
 #ifndef INNET_FUZZ_H
@@ -21,7 +21,7 @@
 /* Always 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len);
 
-/* Abort unless the promise is kept. */
+/* Abort unless the condition holds. */
 static inline void
 must(bool kept, const char *promise)
 {
@@ -31,7 +31,7 @@ must(bool kept, const char *promise)
 	abort();
 }
 
-/* A file in memory with these bytes, read from its start. */
+/* Return a file in memory with these bytes, open at its start. */
 static inline int
 fuzz_file(const uint8_t *p, size_t len)
 {
@@ -43,7 +43,10 @@ fuzz_file(const uint8_t *p, size_t len)
 	return fd;
 }
 
-/* A copy of len bytes in a block of just that size: ASan sees one past it. */
+/*
+ * Return a copy of len bytes in a block of exactly that size, so that ASan
+ * detects a read past the end.
+ */
 static inline uint8_t *
 fuzz_copy(const uint8_t *p, size_t len)
 {

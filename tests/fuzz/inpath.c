@@ -1,6 +1,6 @@
 /*
- * A frame that a switch in the path takes: the ten bytes of its virtio_net
- * header, and the frame.  Two ports are ends of socket pairs.
+ * Fuzz a frame that a switch in the path receives: the ten bytes of its
+ * virtio_net header, then the frame.  The two ports are ends of socket pairs.
  */
 #include <fcntl.h>
 
@@ -20,7 +20,7 @@ static struct plane_conf conf = { .program = &olaf_program,
 static uint8_t came[NETPORT_GAP + MOST], left[HEAD + MOST];
 static int other;
 
-/* A switch with two ports, as if it had been opened. */
+/* Make a switch with two ports, as if it had been opened. */
 static void
 begin(void)
 {

@@ -1,5 +1,5 @@
 /*
- * Program iswitch in a trace: three bytes of settings, then the bytes of a
+ * Fuzz program iswitch in a trace: three bytes of settings, then the bytes of a
  * capture.
  */
 #include <math.h>
@@ -7,7 +7,7 @@
 #include "common/iswitch/program.h"
 #include "tests/fuzz/traced.h"
 
-/* Is it the switch's own? */
+/* Did the switch itself send it? */
 static bool
 ours(const struct frame *f)
 {

@@ -1,9 +1,9 @@
 /*
- * A whole aggregation switch, live: three bytes of settings, then datagrams.
- * Each is a byte that gives the sender (3 bits), after how long (3 bits) and
- * as what (2 bits), one with its length (6 bits), the parent's job (bit 6) and
- * whether it is the parent's (bit 7), and its bytes.  After each datagram
- * every table agrees with every other.
+ * Fuzz a whole aggregation switch, live.  The input is three bytes of settings,
+ * then datagrams.  A datagram is a byte with the sender (3 bits), the delay (3
+ * bits) and the kind (2 bits); a byte with its length (6 bits), whether it belongs
+ * to the job at the parent (bit 6) and whether the parent sent it (bit 7); and its
+ * bytes.  After each datagram all tables must agree with each other.
  */
 #include "tests/unit/iswitch/rigged.h"
 #include "tests/fuzz/fuzz.h"
@@ -37,7 +37,10 @@ deliver(void *ctx, const struct post *p)
 	}
 }
 
-/* The list of filling slots, both ways, and what else counts slots. */
+/*
+ * Check the list of filling slots in both directions, and other counts of
+ * slots.
+ */
 static void
 check_slots(const struct job *j)
 {
@@ -144,7 +147,7 @@ check(const struct iswitch *s)
 	    "memory stays below its limit");
 }
 
-/* One of four IPv4 and four IPv6 addresses. */
+/* Return one of four IPv4 and four IPv6 addresses. */
 static union addr
 source(unsigned k)
 {
@@ -161,7 +164,7 @@ source(unsigned k)
 	return a;
 }
 
-/* Settings from three bytes, of those that a tool can have. */
+/* Read settings that a tool can have from three bytes. */
 static struct iswitch_conf
 settings(const uint8_t *p)
 {
@@ -177,7 +180,7 @@ settings(const uint8_t *p)
 	j->child = (p[0] & 16) != 0 && j->reduce.kind < REDUCE_MEDIAN;
 	j->whole = (p[0] & 32) != 0 && !j->async && !j->child;
 	j->straggler_ns = (p[0] & 64) != 0 && !j->async ? 30000000 : 0;
-	j->tagged = (p[0] & 128) != 0;	/* tokens, of the pass 0 */
+	j->tagged = (p[0] & 128) != 0;	/* tokens, from the cookie 0 */
 	j->h = p[1] & 3;
 	j->keep = 1 + (p[1] >> 2 & 3);
 	j->keep_bytes = (uint64_t)1 << (p[1] >> 4 & 15);

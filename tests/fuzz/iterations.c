@@ -1,9 +1,9 @@
 /*
- * innet-aom on packets of the programs iswitch and dlp: a byte of
- * settings, then packets.  Each is a byte that says between whom it is (4
- * bits), as what (2 bits), in which capture (1 bit) and whether a snap length
- * cut it, one that says after how long, one with its length, and its bytes.
- * Each segment ends under one reason, and all memory comes back.
+ * Fuzz innet-aom with packets of the programs iswitch and dlp.  The input is a
+ * byte of settings, then packets.  A packet is a byte with its ends (4 bits), the
+ * kind (2 bits), its capture (1 bit) and whether a snapshot length cut it; a byte
+ * with the delay; a byte with its length; and its bytes.  Each segment must be
+ * counted under one reason, and all memory must be freed.
  */
 #include "cmd/innet-aom/timing/dlp-sessions.h"
 #include "cmd/innet-aom/timing/iswitch-jobs.h"
@@ -24,7 +24,8 @@ report(void *arg, const struct job *j, const struct job_closed *c)
 	closed++;
 	must(c->contributors <= c->members && c->members <= j->members,
 	    "who sent has a part");
-	if (j->mode == JOB_ASYNC)	/* from the round before, in the mean */
+	if (j->mode == JOB_ASYNC)	/* from the previous round, on average
+					 */
 		must(!c->whole || c->iteration_ns <= now_ns, "a round does");
 	else
 		must(!c->whole || (c->contributors > 0 && c->start_ns +
@@ -46,7 +47,7 @@ address(unsigned who)
 	return a;
 }
 
-/* Under how many reasons segments stand. */
+/* Count the reasons under which segments were counted. */
 static uint64_t
 sorted_out(const struct jobs *s)
 {
@@ -78,7 +79,9 @@ check_jobs(const struct jobs *s, uint64_t segments)
 	}
 }
 
-/* The next packet at *p, of fewer than *len bytes; false at the end. */
+/*
+ * Return the next packet at *p, of fewer than *len bytes, or false at the end.
+ */
 static bool
 next(const uint8_t **p, size_t *len, struct packet *k, uint8_t *kind)
 {

@@ -1,4 +1,4 @@
-/* Messages of rtnetlink, as the kernel would tell them. */
+/* Fuzz messages of rtnetlink, which come from the kernel. */
 #include "cmd/innet-switch/inpath/netlink.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,6 +1,6 @@
 /*
- * Numbers with units.  Byte 0 picks the limits, the rest is the text; all
- * readers get it.
+ * Fuzz numbers with units.  Byte 0 selects the limits, and the rest is the
+ * text; all readers get it.
  */
 #include <inttypes.h>
 
@@ -63,7 +63,8 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 
 	if (len < 1)
 		return 0;
-	s = malloc(len);	/* byte 0 makes room for the last */
+	s = malloc(len);	/* without byte 0 there is room for the last
+				 * zero */
 	if (s == NULL)
 		abort();
 	memcpy(s, p + 1, len - 1);

@@ -1,17 +1,17 @@
-"""openings_seeds.py - seeds of channels and of openings in the path: what clients,
-time and others do."""
+"""openings_seeds.py - make seeds of channels and of sessions in the path: events of
+clients, of time and of an attacker."""
 from corpus_file import put
 
 
 def openings():
-    """What workers and who overhears them do: see tests/fuzz/path.c."""
+    """Write events of workers and of an attacker: see tests/fuzz/path.c."""
     enter, up, down, again, moved, flip, time, noise = range(8)
 
     def op(what, worker=0, n=0):
         return worker | what << 2 | n << 5
 
     begun = [op(enter), op(enter, 1), op(up), op(up, 1), op(down)]
-    # what is sent again is recorded, too, so that what was before moves back
+    # a packet that is sent again is recorded too, so earlier packets move back
     every = [b for k in range(0, 64, 3) for w in (0, 1)
              for b in (op(again, 0, w), k, op(moved, w), k)]
     for name, ops in (
@@ -32,7 +32,7 @@ def openings():
 
 
 def channels():
-    """What clients, time and others do: see tests/fuzz/channel.c."""
+    """Write events of clients, time and an attacker: see tests/fuzz/channel.c."""
     ask, again, replay, elsewhere, flip, wait, forget, noise = range(8)
 
     def op(what, client=0, n=0):

@@ -1,5 +1,5 @@
-"""packet_seeds.py - seeds that are packets: updates, segments, control
-messages, DLP sessions, the gradient stream, and captures of them."""
+"""packet_seeds.py - make seeds that are packets: updates, segments, control
+messages, DLP sessions, the gradient stream, and captures of these."""
 import struct
 
 from corpus_file import put
@@ -181,7 +181,7 @@ def captures():
 
 
 def filters():
-    """Settings byte, rate byte, capture: see tests/fuzz/filter.c."""
+    """Write a settings byte, a rate byte and a capture: see tests/fuzz/filter.c."""
     def queue(name, settings, packets, rate=6):
         put("filter", name, bytes([settings, rate]) + classic(
             packets=[eth(ip4(payload=p)) if isinstance(p, bytes) else p[0]
@@ -213,7 +213,7 @@ def filters():
 
 
 def dlps():
-    """Settings, workers and iterations, packets: see tests/fuzz/dlp.c."""
+    """Write settings, workers and iterations, packets: see tests/fuzz/dlp.c."""
     def short(w, state, nodes=1, step=0, v=0):
         return struct.pack(">BBBBi", w, state, nodes, step, v)
 
@@ -278,7 +278,7 @@ def word(t, i):
 
 
 def sessions(mode=0):
-    """(who, after which of eight times, ToS, payload) by turns."""
+    """Return names with lists of (sender, one of eight delays, ToS, payload)."""
     def joins(*workers, **kw):
         return [(w, 0, CONTROL, join(w, mode=mode, **kw)) for w in workers]
     opened = joins(0, 1, 2)
@@ -331,7 +331,7 @@ def sessions(mode=0):
 
 
 def switches():
-    """Settings and datagrams: see tests/fuzz/iswitch.c."""
+    """Write settings and datagrams: see tests/fuzz/iswitch.c."""
     tos = {SEG: 0, CONTROL: 1, 0: 3}
     kinds = [0, 1, 2, 3, 4, 32, 64, 65]
     both = list(sessions()) + [("async-" + name, session)
@@ -355,7 +355,7 @@ def switches():
 
 
 def proved_switches():
-    """The same with tokens behind each Seg, one of four of them wrong."""
+    """Write the same with a token after each Seg, a quarter of them wrong."""
     for name, session in list(sessions()) + [
             ("async-" + name, s) for name, s in sessions(mode=1)]:
         if name not in ("two-iterations", "repeated", "wraps", "help",
@@ -373,7 +373,7 @@ def proved_switches():
 
 
 def switch_captures():
-    """Settings and a capture: see tests/fuzz/iswfilter.c."""
+    """Write settings and a capture: see tests/fuzz/iswfilter.c."""
     step = [0, 1e-9, 1e-6, 1e-2, 5e-2, .3, 1.1, 11]
     for name, session in sessions():
         now, out = 1700000000, classic(packets=())
@@ -536,7 +536,7 @@ def control_sessions():
     put("controls", "olaf-regroup", bytes([0]) + updates
         + say(3, ask(21, 1, regroup)) + updates + say(3, page(17, 2, 0, 2))
         + say(3, ask(21, 3, regroup[:5])) + say(7, update(kind=2), 1))
-    def of(kind):       # that settings byte which is of program olaf
+    def of(kind):       # the settings byte that selects program olaf
         return next(bytes([kind + k]) for k in range(3) if (kind + k) % 3 == 0)
     proved = b"".join(say(w, update(), 3, 3) for w in (1, 2, 1))
     for kind in (32, 96, 96 + 128):

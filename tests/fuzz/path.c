@@ -1,9 +1,10 @@
 /*
- * Workers, a queue in the path that has the key, a server, and who records all
- * there is on both sides of the queue and sends it again: each byte is a worker
- * (2 bits), what happens (3 bits) and a number (3 bits), which may take more
- * bytes.  The last worker has another key.  No update is applied that was not
- * made, from another address, or twice; and honest workers are always let in.
+ * Fuzz workers, a queue in the path that has the key, a server, and an attacker
+ * that records all packets on both sides of the queue and sends them again.  Each
+ * byte is a worker (2 bits), an event (3 bits) and a number (3 bits), and more
+ * bytes may belong to it.  The last worker has another key.  The server must not
+ * apply an update that no worker made, that comes from another address, or that
+ * was applied before; and honest workers must always be able to open a session.
  */
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/auth/transit-tag-rig.h"
@@ -36,7 +37,7 @@ who(const union addr *at)
 	return NULL;
 }
 
-/* The server applies what it believes, which somebody has made. */
+/* Let the server apply an accepted update, which a worker must have made. */
 static bool
 applied(const struct mail *m)
 {
@@ -55,8 +56,8 @@ applied(const struct mail *m)
 }
 
 /*
- * A datagram that comes to the queue; what leaves it goes on.  beside: it comes
- * to its end on the far side of the queue.
+ * Deliver a datagram to the queue, and forward the packets that leave it.
+ * beside: deliver it on the far side of the queue.
  */
 static bool
 comes(struct mail m, bool beside)
@@ -112,7 +113,10 @@ tells(const struct worker *w)
 	return comes(m, false);
 }
 
-/* A worker opens, and then what it sends and is sent is believed. */
+/*
+ * A worker opens a session; then its packets must be accepted, and the server's
+ * too.
+ */
 static void
 begin(struct worker *w)
 {
@@ -129,7 +133,9 @@ begin(struct worker *w)
 	must(tells(w), "and models are believed");
 }
 
-/* Bytes of a stranger's, to the server, or to worker w from it. */
+/*
+ * Send the bytes of a stranger to the server, or from the server to worker w.
+ */
 static size_t
 noise(struct worker *w, unsigned n, const uint8_t *p, size_t len)
 {
@@ -157,7 +163,7 @@ begin_anew(unsigned n)
 		now += n == 6 ? 30 * SECOND : 600 * SECOND;
 }
 
-/* One thing happens; how many more bytes it took. */
+/* Run one event; return the number of further bytes that belong to it. */
 static size_t
 step(uint8_t op, const uint8_t *p, size_t len)
 {
@@ -208,7 +214,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 		start_worker(&worker[k], (uint8_t)(1 + k),
 		    k < WORKERS - 1 ? &key : &other);
 	for (size_t i = 0, k = 0; i < len && k < STEPS; i++, k++) {
-		now++;		/* no two salts are of one instant */
+		now++;		/* no two salts have the same time */
 		i += step(p[i], p + i + 1, len - i - 1);
 	}
 	handshake_server_free(&ps.handshakes);

@@ -1,5 +1,5 @@
-"""path_seeds.py - seeds of a switch in the path: frames as a packet socket
-gives them, and what the kernel tells of interfaces and neighbours."""
+"""path_seeds.py - make seeds of a switch in the path: frames from a packet socket,
+and the kernel's messages about interfaces and neighbours."""
 import struct
 
 from corpus_file import put

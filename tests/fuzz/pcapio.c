@@ -1,8 +1,11 @@
-/* The bytes as a capture file: classic, or whatever libpcap makes of them. */
+/*
+ * Fuzz the bytes as a capture file: classic, or in any format that libpcap
+ * reads.
+ */
 #include "common/capture/pcapio.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { KEPT = 64 };	/* packets written again */
+enum { KEPT = 64 };	/* packets that are written again */
 
 static uint64_t
 mark(const uint8_t *p, size_t n)
@@ -21,7 +24,7 @@ check(const struct pcapio_packet *p)
 	must(p->len >= p->caplen, "no more is captured than there was");
 }
 
-/* Write the first packets of in to fd; their marks. */
+/* Write the first packets of `in` to fd; return a checksum of them. */
 static size_t
 copy(struct pcapio_in *in, int fd, struct pcapio_packet *kept, uint64_t *marks)
 {

@@ -1,6 +1,6 @@
 /*
- * Rules of ports, a line each, and then which of them hosts have.  Names are
- * not looked up.
+ * Fuzz rules of ports, one a line, and then the rules of their hosts.  Names
+ * are not looked up.
  */
 #include <netdb.h>
 
@@ -21,7 +21,7 @@ numeric(const char *host, const char *port, const struct addrinfo *want,
 #include "common/switch/ports.h"
 #include "tests/fuzz/fuzz.h"
 
-/* One rule: it is added whole, or not at all. */
+/* Add one rule: it is added completely, or not at all. */
 static void
 add(struct ports_conf *cf, const char *s)
 {
@@ -42,7 +42,10 @@ add(struct ports_conf *cf, const char *s)
 	must(r->has_rate || r->has_slots || r->has_queue, "it says something");
 }
 
-/* The host of a rule is behind the port of a rule that is no shorter. */
+/*
+ * The host of a rule must get the port of a rule with a prefix at least as
+ * long.
+ */
 static void
 ask(struct ports *s, const struct ports_rule *r)
 {
@@ -53,7 +56,7 @@ ask(struct ports *s, const struct ports_rule *r)
 	if (addr_port(&r->at) == 0 || addr_is_loopback(&r->at))
 		must(best != NULL && best->bits >= r->bits, "a rule fits");
 	if ((best == NULL ? s->cf->all.slots : best->conf.slots) > 64)
-		return;			/* that much memory */
+		return;			/* there is that much memory */
 	p = ports_find_port(s, &r->at);
 	must(p != NULL && ports_find_port(s, &r->at) == p, "a port, the same");
 	must(best == NULL || (p->link.rate_bps == best->conf.rate_bps &&
@@ -75,7 +78,8 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	cf = (struct ports_conf){ .all = { .rate_bps = 1000, .slots = 2,
 	    .threshold = NAN } };
 	while ((line = strsep(&rest, "\n")) != NULL) {
-		char *copy = strdup(line);	/* just as long as it is */
+		char *copy = strdup(line);	/* a copy of exactly this length
+						 */
 
 		if (copy == NULL)
 			abort();

@@ -1,9 +1,10 @@
 /*
- * Repair: four bytes, then things that happen to a member (retransmit.h) and to
- * a switch of two.  The first two bytes say how many segments there are, the
- * third whether they become ready in any order (bit 0), asynchronously (bit 1);
- * the fourth is left.  Each thing is a byte, what (3 bits) and how (5 bits),
- * two of the length of what follows, and that.
+ * Fuzz the repair of losses by a member (retransmit.h) and by a switch with two
+ * members.  The input is four bytes, then events.  The first two bytes are the
+ * number of segments; the third says whether they become ready in any order (bit
+ * 0) and asynchronously (bit 1); the fourth is unused.  An event is a byte with
+ * its kind (3 bits) and a number (5 bits), a length of two bytes, and a body of
+ * that length.
  */
 #include "common/arq/retransmit.h"
 #include "tests/unit/iswitch/rigged.h"
@@ -70,7 +71,7 @@ open_switch(uint32_t segs)
 	}
 }
 
-/* The counts are those of the segments. */
+/* The counters must agree with the segments. */
 static void
 check(void)
 {
@@ -92,7 +93,7 @@ check(void)
 	must(m.window > 0 && m.allowed > 0, "something may be sent");
 }
 
-/* Send all that there is, or but a part of it. */
+/* Send all segments that are ready, or only a part of them. */
 static void
 send_all(bool part)
 {
@@ -120,7 +121,10 @@ send_all(bool part)
 	    retransmit_deadline_ns(&m) > now_ns, "there is time after a Probe");
 }
 
-/* The entries of `order` that a STATE's taken-back results leave. */
+/*
+ * Compute the entries of `order` that remain after a STATE has taken results
+ * back.
+ */
 static void
 take_back(const struct repair_state *st)
 {
@@ -146,7 +150,7 @@ take_back(const struct repair_state *st)
 	    "all other segments stay in order");
 }
 
-/* Another iteration; what of it is ready. */
+/* Start another iteration, some segments of which are ready. */
 static void
 turn(unsigned how, const uint8_t *p, size_t len)
 {

@@ -2,7 +2,7 @@
  * replay.c - give a fuzz target every file of its corpus, without libFuzzer
  *
  * usage: replay-TARGET [DIR]; DIR is tests/fuzz/corpus/TARGET by default.
- * One TAP line a file, printed when the target has come back from it.
+ * The program prints one TAP line for each file after the target has returned.
  */
 #include <dirent.h>
 #include <err.h>
@@ -11,14 +11,14 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/tap.h"
 
-/* Do not list . and .. and their like. */
+/* Skip . and .. and other hidden files. */
 static int
 shown(const struct dirent *d)
 {
 	return d->d_name[0] != '.';
 }
 
-/* All of a file, in a block of just its size. */
+/* Read a whole file into a block of exactly its size. */
 static uint8_t *
 slurp(const char *path, size_t *len)
 {
@@ -58,7 +58,7 @@ main(int argc, char *argv[])
 
 		snprintf(path, sizeof(path), "%s/%s", dir, list[i]->d_name);
 		p = slurp(path, &len);
-		/* named, should the target not return */
+		/* printed first, in case the target does not return */
 		note("%s", path);
 		ok(LLVMFuzzerTestOneInput(p, len) == 0, "%s",
 		    list[i]->d_name);

@@ -1,5 +1,7 @@
-/* Requests to innet-memory, in any cuts: byte 0 says in which, and how much
- * memory there is. */
+/*
+ * Fuzz requests to innet-memory in pieces of any size: byte 0 selects the size,
+ * and the limit of memory.
+ */
 #include <strings.h>
 
 #include "common/net/timer.h"
@@ -10,16 +12,16 @@
 #include "cmd/innet-memory/server/loop.h"
 #include "cmd/innet-memory/store/table.h"
 
-/* COMMAND DOCS nests arrays and maps 10 deep, in EXEC one more. */
+/* COMMAND DOCS nests arrays and maps 10 deep, and EXEC adds one level. */
 enum { DEPTH_MAX = 16 };
 
 struct all {
 	uint8_t *p;
 	size_t len, room;
-	bool bad;		/* replies were lost for want of memory */
+	bool bad;		/* replies were lost for lack of memory */
 };
 
-/* The end of the reply at p, NULL if it is none. */
+/* Return the end of the reply at p, or NULL if it is not a reply. */
 static const uint8_t *
 reply(const uint8_t *p, const uint8_t *end, int depth)
 {
@@ -48,7 +50,7 @@ reply(const uint8_t *p, const uint8_t *end, int depth)
 	return p;
 }
 
-/* Take what is to be sent, as a socket would. */
+/* Take the bytes that are due, as a socket would. */
 static void
 drain(struct client *c, struct all *to)
 {
@@ -73,7 +75,7 @@ drain(struct client *c, struct all *to)
 	out_free(o, &c->srv->account);
 }
 
-/* The bytes as they might come: what fits a hole goes there. */
+/* Deliver the bytes as a socket would: bytes that fit a hole go there. */
 static void
 feed(struct client *c, const uint8_t *p, size_t len)
 {
@@ -98,7 +100,7 @@ feed(struct client *c, const uint8_t *p, size_t len)
 	free(copy);
 }
 
-/* All replies to these bytes, `step` at a time. */
+/* Return all replies to these bytes, which arrive `step` at a time. */
 static struct all
 talk(const uint8_t *p, size_t len, size_t step, size_t memory)
 {
@@ -135,7 +137,7 @@ talk(const uint8_t *p, size_t len, size_t step, size_t memory)
 	return all;
 }
 
-/* Does it ask what the time or the cuts have a part in? */
+/* Does the reply to this request depend on the time or on the pieces? */
 static bool
 timely(const uint8_t *p, size_t len)
 {

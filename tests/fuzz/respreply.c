@@ -1,14 +1,14 @@
 /*
- * A server's replies.  Byte 0 is the size of the pieces in which the rest
- * comes, byte 1 how much of each body the caller takes; whatever they are, the
- * same elements are found.
+ * Fuzz the replies of a server.  Byte 0 is the size of the pieces in which the
+ * rest arrives, and byte 1 says how much of each body the caller takes.  The
+ * elements that are found must not depend on either.
  */
 #include "cmd/innet-agent/apex/resp-reply.h"
 #include "tests/fuzz/fuzz.h"
 
 struct found {
 	size_t elements;
-	uint64_t mark;		/* a checksum of all but bodies */
+	uint64_t mark;		/* a checksum of everything except bodies */
 	bool refused;
 };
 

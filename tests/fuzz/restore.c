@@ -1,17 +1,18 @@
 /*
- * A payload that a client gives to RESTORE, as innet_per.so reads it in a
- * server with only the functions that this takes: the module refuses it, or the
- * value stays below maxmemory and loads again from its own payload.
+ * Fuzz a payload that a client gives to RESTORE, as innet_per.so reads it in a
+ * server that has only the functions that RESTORE needs.  The module must refuse
+ * the payload, or the value must stay below maxmemory and load again from its own
+ * payload.
  *
- * The first byte of the input sets the room, the second one the length of the
- * strings and, if it is odd, a length of the whole that is a lie.
+ * The first byte of the input sets the limit of memory, and the second one the
+ * length of the strings.  If the second one is odd, the total length is wrong.
  */
 #include "cmd/innet-memory/module/memory.h"
 #include "cmd/innet-memory/module/type.h"
 #include "cmd/innet-memory/module/value.h"
 #include "tests/fuzz/fuzz.h"
 
-/* A payload, which the server reads or has written. */
+/* A payload that the server reads or has written. */
 struct rm_io {
 	uint8_t *p;
 	size_t len, at, piece;
@@ -140,7 +141,10 @@ get_api(const char *name, void *to)
 	return RM_OK;
 }
 
-/* Load a payload, save it into *to and free the value; was it good? */
+/*
+ * Load a payload, save it into *to and free the value; return whether it was
+ * valid.
+ */
 static bool
 again(struct rm_io *from, struct rm_io *to)
 {

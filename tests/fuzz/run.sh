@@ -1,8 +1,8 @@
-# run.sh SECONDS TARGET... - fuzz each target so long, one line of figures each
+# run.sh SECONDS TARGET... - fuzz each target for SECONDS; print a line for each
 #
-# Works in ./fuzz-work: TARGET/ holds what was found to be of interest (kept
-# from run to run), TARGET.log libFuzzer's own words, and TARGET.crash-* (and
-# -leak, -oom, -timeout, -slow-unit) the findings.
+# The script works in ./fuzz-work.  TARGET/ has the inputs that reach new code, which
+# remain for the next run.  TARGET.log has the output of libFuzzer.  TARGET.crash-*,
+# -leak, -oom, -timeout and -slow-unit are the findings.
 set -u
 seconds=$1
 shift

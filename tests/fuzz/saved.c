@@ -1,6 +1,6 @@
 /*
- * A policy in a file, as innet-agent --eval reads it: refused, or it plays and
- * stays within what its environment allows.
+ * Fuzz a policy in a file, as innet-agent --eval reads it.  It must be refused,
+ * or play within the bounds of its environment.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -11,7 +11,7 @@
 #include "cmd/innet-agent/policy-file.h"
 #include "tests/fuzz/fuzz.h"
 
-/* A few steps of a policy that was loaded. */
+/* Play a few steps with a policy that was loaded. */
 static void
 play(struct learner *l)
 {

@@ -1,7 +1,7 @@
 /*
- * innet-sim's scenarios: the JSON reader's tables, sweeps, and what is made of
- * a scenario that was read.  A small network runs for a moment, and every
- * update in it is accounted for.
+ * Fuzz the scenarios of innet-sim: the tables of the JSON reader, sweeps, and
+ * the network of a scenario.  A small network runs for a short time, and every
+ * update in it must be accounted for.
  */
 #include <unistd.h>
 
@@ -14,7 +14,7 @@
 
 #define MOMENT_NS 100000u
 
-/* Is it small enough to be run here? */
+/* Is it small enough to run here? */
 static bool
 small(struct scenario *sc)
 {

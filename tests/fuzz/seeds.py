@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""seeds.py - write the seed corpora of the fuzz targets, in corpus/ here.
+"""seeds.py - write the seed corpora of the fuzz targets into corpus/
 
-Each file is small and named for what it shows.  Run it again (python3 -B)
-after a layout changes; what is in corpus/ besides (findings that were fixed)
-stays.  Packets are in packet_seeds.py and path_seeds.py, who opens what in
-openings_seeds.py; here is what tools read as files, settings, requests and
+Each file is small, and its name says what it shows.  Run this again (python3 -B)
+after a layout changes; other files in corpus/ (findings that were fixed) stay.
+packet_seeds.py and path_seeds.py make packets, and openings_seeds.py makes
+sessions.  This file makes the files that tools read, settings, requests and
 replies.
 """
 import json
@@ -73,7 +73,7 @@ def stores():
 
 
 def policies():
-    """Policies as innet-agent saves them, of hidden layers of 1 or 2."""
+    """Write policies as innet-agent saves them, with hidden layers of 1 or 2."""
     def policy(n, weight=.5, kind=4, rest=b"", **hello):
         text = json.dumps(dict(version=1, elements=n, **hello)).encode()
         return (struct.pack("<4sHHIfQII", b"INET", 1, 0, len(text), 0, 0, 0, 0)
@@ -103,7 +103,7 @@ def policies():
 
 
 def ports():
-    """Rules, a line each: see tests/fuzz/ports.c."""
+    """Write rules, one a line: see tests/fuzz/ports.c."""
     for name, rules in {
             "host": "10.0.0.7:rate=20Mbit,slots=5,queue=olaf",
             "host-and-port": "127.0.0.1:9:rate=1k\n127.0.0.1:8:slots=3",
@@ -128,7 +128,7 @@ def ports():
 
 
 def bounded():
-    """Settings of a network and its switches: see tests/fuzz/bounded.c."""
+    """Write settings of a network and its switches: see tests/fuzz/bounded.c."""
     def network(name, seed, workers, racks, slots, root, segs, goal=3, window=0,
                 run=8, loss=0, twice=0, late=0, run_loss=0, full=0, pause=0,
                 packet=10, delay=300, think=2, skew=0, restarts=0):
@@ -151,7 +151,7 @@ def bounded():
 
 
 def trees():
-    """Leaves, alpha, and operations on them: see tests/fuzz/tree.c."""
+    """Write leaves, alpha, and operations on them: see tests/fuzz/tree.c."""
     def put_tree(name, leaves, alpha, *ops):
         put("tree", name, struct.pack(">HB", leaves - 1, alpha) + b"".join(ops))
 
@@ -181,7 +181,7 @@ def trees():
 
 
 def replies():
-    """Pieces of so many bytes, so much of a body, and what a server says."""
+    """Write the size of pieces, the part of a body to take, and a reply."""
     for name, take, said in (
             ("every-kind", 1, b"+OK\r\n-ERR no\r\n:-42\r\n$5\r\na\r\nb\0"
              b"\r\n$0\r\n\r\n$-1\r\n*3\r\n:1\r\n*2\r\n$1\r\nx\r\n*0\r\n*-1\r\n"),

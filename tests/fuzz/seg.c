@@ -1,4 +1,7 @@
-/* UDP payloads as gradient segments, and cuts of a vector that they name. */
+/*
+ * Fuzz UDP payloads as gradient segments, and vectors that are cut into
+ * segments.
+ */
 #include "common/wire/seg.h"
 #include "tests/fuzz/fuzz.h"
 

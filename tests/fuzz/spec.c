@@ -1,6 +1,6 @@
 /*
- * A specification as innet-verify reads it: refused in one line, or sound
- * enough to be decided about.
+ * Fuzz a specification as innet-verify reads it.  It must be refused in one
+ * line, or be valid for a decision.
  */
 #include "cmd/innet-verify/spec.h"
 #include "tests/fuzz/fuzz.h"

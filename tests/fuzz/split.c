@@ -1,13 +1,13 @@
 /*
- * Frames that may hold several datagrams.  Byte 0 has the codepoint in its low
- * two bits and the link type in the next, byte 1 is how much was cut; the rest
- * is the frame.
+ * Fuzz frames that may contain several datagrams.  Byte 0 has the codepoint in
+ * its low two bits and the link type in the others, and byte 1 is the number of
+ * bytes that were cut; the rest is the frame.
  */
 #include "common/capture/soundness.h"
 #include "common/wire/dlp.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Datagram k, whole or not, is sound in a frame of its own. */
+/* Datagram k, complete or cut, must be valid in its own frame. */
 static void
 put_again(const uint8_t *p, const struct frame *f, uint32_t k,
     const uint8_t *at, uint32_t have, uint32_t n)
@@ -24,7 +24,7 @@ put_again(const uint8_t *p, const struct frame *f, uint32_t k,
 	    (have == n ? FRAME_UDP : FRAME_CUT), "it is a datagram");
 	must(back.payload_bytes == n && back.payload_at == f->payload_at,
 	    "of that length");
-	/* a right sum may be the pseudo header's, too */
+	/* a checksum can be right for the pseudo header alone too */
 	must(have < n || frame_checksums_ok(to, &back), "its sums are right");
 	free(to);
 }

@@ -1,6 +1,7 @@
 /*
- * innet-ps's saved weights: the bytes behind the magic, given a right CRC, so
- * that the fuzzer gets past it.  The server can answer from weights that load.
+ * Fuzz the saved weights of innet-ps.  The input is the bytes after the magic. 
+ * The target adds a right CRC, so that the fuzzer gets past it.  The server
+ * must be able to answer from weights that load.
  */
 #include "cmd/innet-ps/store.h"
 #include "common/base/crc32c.h"

@@ -1,12 +1,12 @@
 /*
- * The gradient stream.  Byte 0 is the size of the pieces in which the rest
- * comes; whatever it is, the same messages are found.
+ * Fuzz the gradient stream.  Byte 0 is the size of the pieces in which the rest
+ * arrives.  The messages that are found must not depend on it.
  */
 #include "common/wire/stream.h"
 #include "tests/fuzz/fuzz.h"
 
 struct found {
-	uint64_t offset;	/* bytes of whole messages */
+	uint64_t offset;	/* bytes of complete messages */
 	size_t messages;
 	uint64_t mark;		/* a checksum of headers and bodies */
 	bool refused;
@@ -19,7 +19,7 @@ mark(struct found *f, const uint8_t *p, size_t n)
 		f->mark = (f->mark ^ p[i]) * 0x100000001b3;
 }
 
-/* All messages in the len bytes at p, given in pieces of step. */
+/* Read all messages in the len bytes at p, in pieces of `step` bytes. */
 static struct found
 find(const uint8_t *p, size_t len, size_t step)
 {

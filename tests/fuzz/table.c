@@ -1,4 +1,4 @@
-/* The bytes as a table of times. */
+/* Fuzz the bytes as a table of times. */
 #include "cmd/innet-aom/ages/times-table.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -10,7 +10,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	char why[TIMES_TABLE_ERROR_BYTES] = "";
 	FILE *f = fmemopen((void *)(uintptr_t)p, len, "r");
 
-	if (f == NULL)		/* of no bytes */
+	if (f == NULL)		/* there are no bytes */
 		return 0;
 	if (times_table_parse(&t, f, "table", &clusters, &workers, true, why) ==
 	    -1)

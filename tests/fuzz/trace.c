@@ -1,7 +1,8 @@
 /*
- * The packets that innet-replay takes: a byte of settings, then the bytes of
- * the capture.  Every packet is taken or counted under a reason, due times
- * never go back, and what is written with new stamps reads back whole.
+ * Fuzz the packets that innet-replay sends: a byte of settings, then the bytes
+ * of the capture.  Every packet must be sent or counted under a reason, due
+ * times must never decrease, and a file with new timestamps must be read again
+ * completely.
  */
 #include "cmd/innet-replay/conf.h"
 #include "common/net/timer.h"
@@ -9,14 +10,14 @@
 
 static const volatile sig_atomic_t stopped;
 
-/* The descriptor's name; the file is read from its start. */
+/* Name the file by its descriptor; it is read from its start. */
 static void
 name(char path[32], int fd)
 {
 	snprintf(path, 32, "/proc/self/fd/%d", fd);
 }
 
-/* Go through it; how many packets were taken. */
+/* Read all packets; return how many were accepted. */
 static uint64_t
 walk(const char *path, const struct trace_want *want, uint64_t loops)
 {
@@ -45,7 +46,7 @@ walk(const char *path, const struct trace_want *want, uint64_t loops)
 	return n;
 }
 
-/* Write it with new stamps, stamped. */
+/* Write the packets with new timestamps. */
 static void
 rewrite(const char *path, const struct conf *cf, uint64_t taken)
 {

@@ -1,8 +1,8 @@
 /*
- * traced.h - a plane of any program over the bytes of a capture, for fuzzing
+ * traced.h - run a plane of any program over the bytes of a capture, for fuzzing
  *
- * Every packet is counted once, constituents are conserved, and what is
- * written reads back whole.
+ * Every packet must be counted once, constituents must be conserved, and the
+ * capture that is written must be read again completely.
  */
 #ifndef INNET_FUZZ_TRACED_H
 #define INNET_FUZZ_TRACED_H
@@ -12,7 +12,10 @@
 #include "common/switch/trace.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Each packet is one of these; constituents are conserved at each port. */
+/*
+ * Each packet is counted under one of these; constituents are conserved at each
+ * port.
+ */
 static void
 traced_account(const struct plane *pl)
 {
@@ -32,7 +35,7 @@ traced_account(const struct plane *pl)
 	}
 }
 
-/* Read the frames written; those of ours must have right checksums. */
+/* Read the frames that were written; our frames must have right checksums. */
 static uint64_t
 traced_output(int fd, bool (*ours)(const struct frame *))
 {
@@ -54,7 +57,7 @@ traced_output(int fd, bool (*ours)(const struct frame *))
 	return n;
 }
 
-/* Run the len bytes of a capture at p through a plane, which is freed. */
+/* Run the len bytes of a capture at p through a plane, and free the plane. */
 static void
 traced_run(struct plane_conf *cf, struct trace_conf *tc, const uint8_t *p,
     size_t len, bool (*ours)(const struct frame *))

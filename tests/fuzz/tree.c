@@ -1,7 +1,7 @@
 /*
- * The sum tree, in both its forms, and prioritised sampling over it, against
- * an array of weights: the first two bytes are how many leaves there are, the
- * next one is alpha in tenths; then operations, see op().
+ * Fuzz both forms of the sum tree, and prioritized sampling from it, against an
+ * array of weights.  The first two bytes are the number of leaves, and the next
+ * one is alpha in tenths; then come operations, see op().
  */
 #include <math.h>
 
@@ -20,7 +20,7 @@ struct play {
 	struct rng rng;
 };
 
-/* A weight, an odd one as likely as any other. */
+/* Return a weight; special ones are as likely as others. */
 static uint32_t
 weight(struct bytes *in)
 {
@@ -34,7 +34,7 @@ weight(struct bytes *in)
 	}
 }
 
-/* A priority of any size. */
+/* Return a priority of any size. */
 static float
 priority(struct bytes *in)
 {
@@ -44,7 +44,7 @@ priority(struct bytes *in)
 	    (int)(u >> 8) - 140);
 }
 
-/* Are the leaves what their priorities say, and the sums theirs? */
+/* Do the leaves agree with their priorities, and the sums with the leaves? */
 static void
 check_per(const struct priorities *r)
 {
@@ -91,7 +91,7 @@ check(struct play *p)
 		    "found where prefix sums say");
 }
 
-/* Weights and priorities one by one, or in a row. */
+/* Set weights and priorities one by one, or several in a row. */
 static void
 set(struct play *p, size_t n, bool row)
 {
@@ -150,7 +150,7 @@ draw(struct play *p, size_t n, bool strata)
 	must(n == 0 || sum == 1, "the greatest weight is 1");
 }
 
-/* One operation: what, and how many. */
+/* Run one operation: its kind, and its number of elements. */
 static void
 op(struct play *p)
 {

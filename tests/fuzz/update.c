@@ -1,9 +1,14 @@
-/* UDP payloads as updates, models and weights, and the kernels on vectors. */
+/*
+ * Fuzz UDP payloads as updates, models and weights, and the kernels on vectors.
+ */
 #include "common/wire/update.h"
 #include "tests/fuzz/fuzz.h"
 
 #ifdef VEC_AVX2
-/* The two halves of a vector of finite numbers: plain is AVX2. */
+/*
+ * Use the two halves of a vector of finite numbers: plain C and AVX2 must
+ * agree.
+ */
 static void
 twins(const uint8_t *v, size_t n, double wa)
 {
@@ -23,7 +28,7 @@ twins(const uint8_t *v, size_t n, double wa)
 }
 #endif
 
-/* Parse, put: the same bytes, except for undefined flags. */
+/* Parse and write: the bytes must be the same, except for undefined flags. */
 static void
 put_again(const uint8_t *p, const struct update *u)
 {

@@ -9,7 +9,7 @@ innet-verify --objective no-loss --json -w miss.csv spec.json >miss.json 2>said 
 cat said
 [ $status -eq 3 ]
 innet-plot age -w miss.svg miss.json
-# the command is in the message
+# the error message contains the command
 again=$(sed -n 's/^innet-verify: again: //p' said)
 run=$(sed 's/FILE/miss.csv/; s/innet-gen/innet-gen -q/; s/innet-switch/innet-switch -q --report run.json/; s/innet-aom/innet-aom -q/' <<<"$again")
 bash -c "$run"

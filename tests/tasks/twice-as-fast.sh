@@ -5,7 +5,7 @@ innet-worker -q --switch :$(cat ps) --synthetic 400B --interval 40ms -c 60
 kill $ps
 wait
 live=$(innet-aom -q -r live.pcap --total --csv --columns received,mean_age_ns | tail -n 1)
-# a machine that is busy may send late: then once more
+# a busy machine can send late; then try again
 for try in 1 2 3 4 5; do
 	innet-ps -q --listen :0 --port-file again$try --write-in fast.pcap & ps=$!
 	until [ -s again$try ]; do sleep 0.1; done

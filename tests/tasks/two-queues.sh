@@ -12,7 +12,7 @@ for rate in 200M 400M 800M; do
 done
 innet-plot lines --x rate --columns mean_age_ns,loss_percent -w ages.svg ages.csv
 [ "$(wc -l <ages.csv)" -eq 7 ]
-# what merges loses less, and is no older
+# a queue that merges loses fewer updates, and their age is not higher
 sed 1d ages.csv | awk -F, '{ loss[$1, $2] = $4; age[$1, $2] = $5 }
 	END { for (r = 200; r <= 800; r *= 2) {
 		if (loss[r "M", "olaf"] > loss[r "M", "fifo"]) exit 1

@@ -13,7 +13,7 @@ until [ -s report.json ] && [ -e in.pcap ]; do sleep 0.1; done
 jq -e .packets report.json
 kill $switch
 wait
-# of other networks nothing is taken
+# the service accepts no packet from other networks
 rm port
 innet-switch -q --program iswitch -H 1 --allow 192.0.2.0/24 --listen :0 --port-file port \
 	--report report.json & switch=$!
