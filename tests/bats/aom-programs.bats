@@ -197,7 +197,7 @@ remade() {
 		        last[flow] = [s, ns, f, 1]
 		        out.append(last[flow])
 		    if n < 1500:
-		        last.pop(flow)          # a shorter one is the last of a frame
+		        last.pop(flow)          # a shorter datagram is the last of a frame
 		with open('out.pcap', 'wb') as w:
 		    w.write(data[:24])
 		    for s, ns, f, many in out:

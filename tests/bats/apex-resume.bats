@@ -34,7 +34,7 @@ gradients() {
 	n=$(gradients killed)
 	[ $((n % 50)) -eq 0 ]
 	[ "$n" -ge 50 ]
-	ended		# that learner had nothing left to do, and said so
+	ended		# that learner had nothing left to do, and printed this
 	stored p
 	weights p >was
 	weights killed | cmp - was
@@ -49,7 +49,7 @@ gradients() {
 @test "if no actor adds experiences, a learner that resumes reaches the same weights, bit for bit" {
 	set -- -q --algo dqn --no-prefetch --save-every 1000
 	table --save kept
-	actors 1 --algo dqn --n-step 1	# whose ends are few, so targets count
+	actors 1 --algo dqn --n-step 1	# few episodes end there, so targets count
 	learner -q --algo dqn --gradients 1
 	ended
 	cli DEL innet:params
@@ -121,7 +121,7 @@ gradients() {
 	run -1 learner -q --algo dqn
 	is='selector of the table is fifo, not uniform'
 	[ "$output" = "$other $is; give --clear to remove the table" ]
-	[ "$(cli EXISTS innet:end)" = 1 ]	# nothing has begun
+	[ "$(cli EXISTS innet:end)" = 1 ]	# no experience has been added
 }
 
 @test "options that exclude each other are misuse" {

@@ -88,7 +88,7 @@ evicted() { [ "$(cli PER.INFO innet:replay | awk '/^evicted/ { getline; print $1
 @test "the first actor explores most, with the probabilities of Ape-X" {
 	table
 	actors 3 --algo dqn --steps 2000
-	learner --algo dqn --warmup 4100 --gradients 100	# of more than two actors
+	learner --algo dqn --warmup 4100 --gradients 100	# more steps than two actors make
 	ended
 	jq -es '[.[].explore] | (.[0] - 0.4 | fabs) < 1e-8 and (.[2] - 0.00065536 | fabs) < 1e-8' a?.json
 }
@@ -367,7 +367,7 @@ locked() {
 	lrn=$! pids="$pids $!"
 	begun
 	cli RPUSH innet:list junk '' "$(printf '%48s' x)" >/dev/null
-	head -c 48 /dev/zero | cli -x RPUSH innet:list >/dev/null	# priority 0
+	head -c 48 /dev/zero | cli -x RPUSH innet:list >/dev/null	# with priority 0
 	actors 1 --algo dqn
 	wait $lrn
 	jq -e '.left_out == 4 and .gradients == 20' l.json
@@ -395,8 +395,8 @@ locked() {
 	awk -F, 'NR > 1 && !($3 > 0 && $6 > 0 && $9 > 0 && $12 > 0 && $18 > 0) { exit 1 }' out/latency.csv
 	awk -F, 'NR > 1 && !($5 > 0) { exit 1 }' out/rate.csv
 	! command -v gnuplot || [ -s out/rate-bars.svg ]
-	# the actors' three shares make 100 %, and the learner has shares as
-	# well; in the table of rates all shares are a learner's
+	# the actors' three shares add up to 100 %, and the learner has shares too;
+	# in the table of rates all shares are those of a learner
 	[ "$(wc -l <out/breakdown.csv)" -eq "$(wc -l <out/latency.csv)" ]
 	awk -F, 'NR > 1 && !($4 + $5 + $6 > 99 && $4 + $5 + $6 < 101 && $7 > 0 && $8 > 0 && $7 + $8 + $9 < 101) { exit 1 }' \
 		out/breakdown.csv
@@ -446,7 +446,7 @@ locked() {
 @test "--batches: one exchange draws several batches, and each experience gets its own priority" {
 	local how
 	table
-	actors 1 --algo dqn --steps 1100	# so that each is drawn at first
+	actors 1 --algo dqn --steps 1100	# so that each experience is drawn at first
 	learner --algo dqn --replay per --gradients 1
 	ended
 	cli PER.DUMP innet:replay count 9999 >given

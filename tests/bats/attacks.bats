@@ -21,7 +21,7 @@ forge() { stranger --from "$1" "$2" forge-seg 0 "$3$zeros"; }
 # quiet N: check that the two aggregators together have received fewer than N
 # packets, and that they have stopped sending
 quiet() {
-	for _ in 1 2 3; do stranger "$one" dlp 10 >/dev/null; done	# each waits for answers
+	for _ in 1 2 3; do stranger "$one" dlp 10 >/dev/null; done	# each connection waits for answers
 	finish one
 	finish two
 	jq -s 'map(.packets) | add' one.json two.json
@@ -54,7 +54,7 @@ quiet() {
 	serve ps innet-ps -q -p dlp --report ps.json
 	stranger --from "$ps" "$sw" forge-seg 0 "$poll"
 	stranger --from "$sw" "$ps" forge-seg 0 "$poll"
-	for _ in 1 2 3; do stranger "$sw" dlp 10 >/dev/null; done	# each waits for answers
+	for _ in 1 2 3; do stranger "$sw" dlp 10 >/dev/null; done	# each connection waits for answers
 	finish sw
 	finish ps
 	[ "$(jq -s 'map(.packets) | add' sw.json ps.json)" -lt 40 ]
@@ -115,7 +115,7 @@ quiet() {
 		n=0
 		for how in '' ports; do
 			stranger --from 10.98.0.77:4000 $to routes 1 200 $how
-			stranger --from 10.98.0.9:5 $to olaf 1 1 3 $((++n)) 1 >&2	# behind them, and waits
+			stranger --from 10.98.0.9:5 $to olaf 1 1 3 $((++n)) 1 >&2	# the next packet waits behind them
 			was=$(nobody)
 			stranger --from 10.98.0.9:5 $to olaf 1 1 3 $((++n)) 1 >&2
 			echo $(($(nobody) - was))
@@ -154,7 +154,7 @@ quiet() {
 	[ "$(sed -n 1p out)" = 1:5 ]
 	[ "$(sed -n 4p out)" = 1:5 ]
 	[ "$(sed -n 3p out)" = "$(sed -n 5p out)" ]
-	[ "$(sed -n 's/grown //p' out)" -lt 4000 ]	# kB; a socket had 4,200
+	[ "$(sed -n 's/grown //p' out)" -lt 4000 ]	# kB; before the fix, a socket had 4,200
 	jq -e '(.jobs // {}) == {}' r.json
 }
 
@@ -236,7 +236,7 @@ four='0,10.77.0.2,46638,1,1 0,10.77.0.3,46638,2,1000 0,10.77.0.2,46639,3,2000
 	7,10.77.0.2,46638,4,3000 8,10.77.0.2,46638,5,4000'
 six='0,fd00::2,46638,2,1000 0,fd00::3,46638,3,2000 0,fd00::2,46639,4,3000 7,fd00::2,46638,5,4000'
 
-# unmixed FILE DESTINATION...: each of these destinations got its own value alone
+# unmixed FILE DESTINATION...: check that each destination got only its own value
 unmixed() {
 	local file=$1
 	shift
@@ -258,9 +258,9 @@ unmixed() {
 	done
 }
 
-# send_to DESTINATION...: 150 updates to each, through one slow port
+# send_to DESTINATION...: send 150 updates to each through one slow port
 send_to() {
-	innet-frames server send eth0 "$(on w0 cat /sys/class/net/eth0/address)"	# where it is
+	innet-frames server send eth0 "$(on w0 cat /sys/class/net/eth0/address)"	# the address of the switch
 	rm -f values
 	testbed.sh exec server python3 "$srcdir/tests/bats/frames.py" values eth0 2 >values 3>&- &
 	receiver=$!
@@ -329,7 +329,7 @@ send_to() {
 		in_path -v --backend $backend --user $user --port-rate server=10Mbit --report reports/switch.json
 		said "running as $user with "
 		[ "$(status Uid)" = "$(id -u $user)" ]
-		want=0000008000003000	# BPF, NET_RAW and NET_ADMIN
+		want=0000008000003000	# the capabilities BPF, NET_RAW and NET_ADMIN
 		[ $backend = packet ] || want=0000008000001000
 		for set in CapPrm CapEff CapBnd; do [ "$(status $set)" = $want ]; done
 		for set in CapInh CapAmb; do [ "$(status $set)" = 0000000000000000 ]; done
@@ -342,7 +342,7 @@ send_to() {
 			[ ! -e others/stolen ]
 			rm reports/switch.json
 		fi
-		# and still takes the frames of a port that is added now
+		# and it still receives the frames of a port that is added now
 		on switch ip link add late type veth peer name later
 		on switch ip link set late master br0 up
 		on switch ip link set later up

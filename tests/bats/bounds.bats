@@ -27,7 +27,7 @@ finish() {
 
 @test "the server accepts updates of a restarted worker, which numbers them from 1 again" {
 	serve ps innet-ps --json
-	for start in 1000 2000; do	# the weights of the first again count nothing
+	for start in 1000 2000; do	# the weights of the first worker do not count again
 		stranger "$ps" olaf 3 1 7 0 0 0 stamp=$start >/dev/null
 		for sequence in 1 2 3; do
 			stranger "$ps" olaf 1 1 7 $sequence 1 1 >/dev/null
@@ -160,7 +160,7 @@ start() {
 	strace_pid=$!
 	await "innet-$name/port" || cat $name.err
 	unit_pid=$(pgrep -P $strace_pid)
-	pids="$pids $unit_pid"		# strace ends with it
+	pids="$pids $unit_pid"		# strace ends when the unit ends
 	at=127.0.0.1:$(<"innet-$name/port")
 }
 
@@ -189,7 +189,7 @@ start() {
 		esac
 		kill -TERM "$unit_pid"
 		wait $strace_pid
-		sed -i '1,/ execve("[^"]*innet-/d' $name.calls		# of setpriv
+		sed -i '1,/ execve("[^"]*innet-/d' $name.calls		# set by setpriv
 		sed -n 's/^[0-9]* *\([a-z0-9_]*\)(.*/\1/p' $name.calls | sort -u >called
 		[ "$(wc -l <called)" -gt 20 ]
 		words $name SystemCallFilter >filter
@@ -211,7 +211,7 @@ start() {
 		pids=''
 		mkdir full
 		mount -t tmpfs -o size=64k none full
-		# filled NAME FILE: tool NAME warned that it stopped capturing to FILE, and its status is 1
+		# filled NAME FILE: check that tool NAME warned that it stopped capturing to FILE, and that its status is 1
 		filled() {
 			code=0
 			[ $1 = worker ] && code=$rc || finish $1 || code=$?

@@ -183,7 +183,7 @@ agreed() {
 	python torch
 	patch -s -o reinforce.py "$examples/reinforce.py" "$examples/reinforce-innet.diff"
 	export PYTHONPATH=$examples/../python
-	for _ in 1 2 3; do	# on a busy machine models come late, and a policy may be spoilt
+	for _ in 1 2 3; do	# on a busy machine models arrive late, and the policy can be bad
 		serve ps innet-ps -q --optimizer adam --learning-rate 5e-3
 		timeout -k 5 200 innet-worker -q --switch "$ps" --give-up 2min -- \
 			"$py" reinforce.py --episodes 100 --save ps.pt 2>w0 3>&-
@@ -196,7 +196,7 @@ agreed() {
 # Write a child that needs no PyTorch: it makes 20 sums and prints their
 # checksum.
 agree() {
-	unset PYTHONPATH	# innet-worker names the folder
+	unset PYTHONPATH	# innet-worker sets it to the folder
 	cat >agree.py <<-'END'
 	import sys, zlib, numpy as np, innet_stream
 	w = np.zeros(100, 'f4')

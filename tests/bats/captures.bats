@@ -64,7 +64,7 @@ several() {
 	run -0 --separate-stderr innet-aom -r olaf-joined.pcap --sent olaf.pcap --csv
 	[ "$output" = "$(cat want)" ]
 	[[ $stderr == *"; 120 frames split into 1680 datagrams; ignored 0" ]]
-	several 3 4 | mkolaf >one.pcap	# whose checksum is its own
+	several 3 4 | mkolaf >one.pcap	# frames with checksums of their own
 	run -0 innet-aom -r one.pcap --csv
 	[[ $output == *"0 updates of 0 constituents; ignored 1: 1 length"* ]]
 }

@@ -7,10 +7,10 @@ setup_file() {
 	unset MAKEFLAGS MFLAGS MAKELEVEL
 	cd "$BATS_FILE_TMPDIR"
 	cp -R "$srcdir/share/debian" debian
-	ln -s "$srcdir/share" share	# beside debian/, as in the tree of a package
+	ln -s "$srcdir/share" share	# next to debian/, as in the source tree of a package
 	make -s -C "$builddir" install DESTDIR="$PWD/debian/tmp" prefix=/usr libdir=/usr/lib/x
 	mkdir -p debian/tmp/usr/share/doc/innet-doc/html
-	touch debian/tmp/usr/share/doc/innet-doc/html/index.html	# html.bats has the rest
+	touch debian/tmp/usr/share/doc/innet-doc/html/index.html	# html.bats checks the pages
 	dh_install
 	dh_link
 	make -s -f debian/rules override_dh_fixperms
@@ -53,7 +53,7 @@ files() { find "$@" \( -type f -o -type l \) -printf '%P\n' | sort; }
 
 @test "make check-installed tests the installed files" {
 	unset MAKEFLAGS MFLAGS MAKELEVEL
-	cat >probe.bats <<-'E'	# for sh
+	cat >probe.bats <<-'E'	# `sh` runs this file
 		[ "$(command -v innet-gen)" = "$DESTDIR/usr/bin/innet-gen" ] &&
 		[ "$share" = "$DESTDIR/usr/share/innet" ] &&
 		[ "$per_module" = "$DESTDIR/usr/lib/x/innet/innet_per.so" ] || printf 'not '

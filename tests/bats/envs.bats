@@ -65,7 +65,7 @@ parity() {
 	py=python3
 	cp "$tests/twins/gym_replay.py" gymnasium.py
 	export PYTHONPATH=. GYM_TRACES=$PWD/wrong.csv
-	wrong() {		# replace $1 by $2 in a row of Pendulum-v1
+	wrong() {		# REGEX TEXT POSITION: replace REGEX by TEXT in a row of Pendulum-v1
 		sed "/^Pendulum-v1,7,150,/s/$1/$2/" "$tests/data/gym-traces.csv" >wrong.csv
 		run -1 cmp -s wrong.csv "$tests/data/gym-traces.csv"
 		run -1 parity --random --steps 300 --seeds 0,7 --env Pendulum-v1

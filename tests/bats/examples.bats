@@ -65,7 +65,7 @@ demo() {
 	once
 	run demo 4 --impair loss=100%
 	[ "$status" -eq 1 ]
-	for f in demo/olaf-?-?.csv; do	# nothing was sent, and so the other arm is not run
+	for f in demo/olaf-?-?.csv; do	# no update arrived, so no agent learned
 		tail -n +2 "$f" | tail -n 100 | awk -F, '{ s += $3 } END { exit !(NR > 5 && s / NR < 100) }'
 	done
 }
@@ -118,7 +118,7 @@ off() {
 	[ "$(off 'Figure 12' 6 20)" = "15 0" ]
 	[ "$(off 'Figure 12' 6 5 | cut -d' ' -f2)" -eq 7 ]
 	[ "$(off 'Table 4' 7 20)" = "12 0" ]
-	[ "$(off 'Table 3' 6 14 | cut -d' ' -f2)" -eq 3 ]	# the asynchronous rows are further off
+	[ "$(off 'Table 3' 6 14 | cut -d' ' -f2)" -eq 3 ]	# the asynchronous rows deviate more
 	# compare with our measurements, which are not installed with the script
 	[ ! -e "$examples/../results/iswitch/measured.csv" ] ||
 		[ "$(off 'The simulation compared with live runs of innet' 6 17)" = "12 0" ]

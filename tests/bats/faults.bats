@@ -74,7 +74,7 @@ load common
 @test "if two workers have the same number, the first one ends and names the address of the other" {
 	for mode in '' --async; do
 		serve switch innet-switch -q -p iswitch $mode -H 2 --duration 2min
-		# shellcheck disable=SC2086	# a word, or none
+		# shellcheck disable=SC2086	# one word or none
 		set -- -q -p iswitch $mode --switch "$switch" --synthetic 4kB --interval 1ms
 		run_first() { innet-worker "$@" --worker 1 -c 100000 2>first; }
 		run_first "$@" 3>&- &

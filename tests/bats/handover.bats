@@ -188,7 +188,7 @@ vanish() {
 	w2=$! pids="$pids $!"
 	wait $w0
 	wait $w1
-	wait $w2 || true	# the others have done more, and have gone
+	wait $w2 || true	# the other workers have done more iterations, and have left
 	finish at
 	grep -q 'took over the state of worker 0' o2
 	cmp m0 m1

@@ -37,7 +37,7 @@ rewarded() {
 # the next 1000 / N packets
 each() {
 	local is was
-	beyond $(($(updates 10.77.0.2) + 100))		# what was on its way
+	beyond $(($(updates 10.77.0.2) + 100))		# skip the updates in flight
 	was=$(came)
 	beyond $((${was% *} + 1000 / ${1:-1}))
 	is=$(came)
@@ -59,7 +59,7 @@ came() { on server innet-ctl 10.77.0.2 stats --json | jq -r '"\(.counters.update
 	within 60 rewarded 60
 	kill -KILL $tiers
 	for t in $tiers; do wait "$t" || true; done
-	[ "$(each)" -eq 10 ]			# as they were sent
+	[ "$(each)" -eq 10 ]			# as the workers sent them
 	behind=$(wc -l w?.csv | awk '$2 != "total" && $1 > n { n = $1 } END { print n }')
 	within 120 rewarded 475 || { echo "reward $last"; false; }
 	tiers

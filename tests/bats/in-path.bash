@@ -22,7 +22,7 @@ rack() {
 	INNET_TESTBED=$(testbed.sh up rack -n 2 --rate 1gbit "$@" --owner $$)
 	local rc=0
 	on switch innet-switch -q --insecure --bridge br0 --duration 1ms 2>why || rc=$?
-	[ $rc -le 1 ] || { cat why; return 1; }		# it has crashed
+	[ $rc -le 1 ] || { cat why; return 1; }		# the switch has crashed
 	[ $rc -eq 0 ] || skip "no frames can be taken here: $(tail -n 1 why)"
 }
 

@@ -143,7 +143,7 @@ load in-path
 		workers="${workers-} $!"
 	done
 	join_workers
-	on switch innet-ctl 10.77.0.1 jobs	# from the switch's own host
+	on switch innet-ctl 10.77.0.1 jobs	# from the host of the switch
 	end_switch
 	jq -e '.jobs["1"].counters | .results == 200 * 108 and .partial == 0' switch.json
 	jq -e '.interfaces.frames > 0' switch.json
@@ -201,7 +201,7 @@ results() { for f in "$@"; do dumpiswitch "$f"; done | grep ' seg ' | cut -d' ' 
 }
 
 @test "in the path: streams, runs of datagrams and multicast arrive complete and in order, also at an MTU of 9,000" {
-	rack --queue 8000000	# datagrams and updates are more than the server's link for a while
+	rack --queue 8000000	# for a while, datagrams and updates are more than the server's link can carry
 	first=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
 	favoured="$favoured taskset -c $first"
 	for mtu in 1500 9000; do
@@ -416,7 +416,7 @@ aom() { innet-aom -q $(printf -- '-r %s ' "$@") --program iswitch --json; }
 	pairs_train 2 30 1/0 2/0 1/1 2/1
 	jq -se 'all(.iterations == 30)' w?.json
 	jq -e '[.jobs[].counters.results] == [30 * 108, 30 * 108]' core.json
-	jq -e '.interfaces.shared == 0' core.json	# one of each job behind each port
+	jq -e '.interfaces.shared == 0' core.json	# one worker of each job at each port
 	end_testbed
 	rm -f w?.json
 	pairs -H 2 --multicast 239.77.0.1:5000 --port-rate switch1=200Mbit
@@ -498,7 +498,7 @@ six() {
 	kill "$server"
 	wait "$server"
 	jq -e '.totals.aggregated.packets + .totals.superseded.packets > 100 and .models > 50 and .ignored == {}' switch.json
-	jq -e '.ignored == { "bad_proof": 1 }' ps.json	# the stranger's, at the server
+	jq -e '.ignored == { "bad_proof": 1 }' ps.json	# those of the unknown sender, at the server
 	jq -n -e --slurpfile s switch.json --slurpfile p ps.json \
 		'$s[0].totals.delivered.constituents == $p[0].constituents'
 }
@@ -552,7 +552,7 @@ six() {
 	rack
 	in_path --port-rate server=10Mbit --report switch.json
 	innet-gen -q --clusters 1 --workers 2 -c 400 -w sent.pcap
-	innet-frames server send eth0 "$(on w0 cat /sys/class/net/eth0/address)"	# where it is
+	innet-frames server send eth0 "$(on w0 cat /sys/class/net/eth0/address)"	# the address of the switch
 	testbed.sh exec server python3 "$srcdir/tests/bats/frames.py" heard eth0 2 >heard 3>&- &
 	receiver=$!
 	await heard

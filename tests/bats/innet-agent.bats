@@ -138,7 +138,7 @@ alone() {
 	innet-agent -v --alone --steps 1G --save p --log log 2>err 3>&- &
 	pid=$!
 	exec 8<err
-	read -r _ <&8		# it trains
+	read -r _ <&8		# the agent trains
 	while [ "$(wc -l <log)" -lt 3 ]; do :; done
 	kill -TERM $pid
 	wait $pid
@@ -151,7 +151,7 @@ alone() {
 	exec 8<>down 9<>up
 	innet-agent -q --save p <down >up 3>&- 8>&- 9>&- &
 	pid=$!
-	head -c 40000 <&9 >/dev/null	# hello, weights and some gradient
+	head -c 40000 <&9 >/dev/null	# hello, weights and a few gradients
 	kill -TERM $pid
 	wait $pid
 	[ -s p ]

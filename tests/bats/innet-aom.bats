@@ -186,7 +186,7 @@ aom() {
 }
 
 @test "innet-aom treats an impossible timestamp as damage and warns about one that leaps" {
-	for at in 130 134; do		# the second record's seconds, and their part
+	for at in 130 134; do		# the seconds of the second record, and their fraction
 		cp got.pcap odd.pcap
 		printf '\377\377\377\377' |
 			dd of=odd.pcap bs=1 seek=$at conv=notrunc status=none

@@ -43,7 +43,7 @@ refuses() {
 	innet-ctl $at stats --job 7 >stats
 	innet-ctl $at jobs >jobs
 	[ -z "$(innet-ctl $at regroup 3/7=9)$(innet-ctl $at regroup 3/7=9/258)" ]
-	sed 's/^\(........\)......../\1/' log >got	# without the xid
+	sed 's/^\(........\)......../\1/' log >got	# without the xid, which differs
 	cat >want <<-END
 	01000007020100020000000300002710016e0000000c00000000
 	02000001
@@ -402,7 +402,7 @@ refuses() {
 	models() { innet-ctl "$ps" jobs --json | jq -e --argjson c "$1" 'any(.jobs[]; .job == $c)'; }
 	within 20 models 3
 	[ "$(clusters)" = '[3]' ]
-	run -1 --separate-stderr innet-ctl "$sw" regroup 3/7=3/8	# there is one
+	run -1 --separate-stderr innet-ctl "$sw" regroup 3/7=3/8	# a model has been sent
 	[ -z "$(innet-ctl "$sw" regroup 3/7=9/258)" ]
 	within 20 models 9
 	[ "$(clusters)" = '[3,9]' ]

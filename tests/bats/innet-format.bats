@@ -274,7 +274,7 @@ true_of() {
 	    n = struct.unpack_from('<I', d, at + 8)[0]
 	    ip = at + 16 + 14
 	    d[ip + 1] = 0
-	    d[ip + 10:ip + 12] = bytes(2)  # as a card or ns-3 leaves the sum
+	    d[ip + 10:ip + 12] = bytes(2)  # as a network card or ns-3 leaves the checksum
 	    at += 16 + n
 	open('plain.pcap', 'wb').write(d)
 	END

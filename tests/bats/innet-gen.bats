@@ -3,7 +3,7 @@ bats_require_minimum_version 1.5.0
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
-	ulimit -f 204800	# a test gone wrong fills no disk
+	ulimit -f 204800	# so that a failing test does not fill the disk
 }
 
 # records FILE [PAYLOAD]: print one line per packet, with decimal numbers; all
@@ -253,7 +253,7 @@ moments() {
 	innet-gen -q --format bare --payload 20B --clusters 2 --workers 1 -c 1 \
 		--rewards rising --cluster-table t.csv -w a.pcap
 	[ "$(stat -c %s a.pcap)" -eq $((24 + 2 * (16 + 42 + 20))) ]
-	[ "$(tail -c 20 a.pcap | od -An -tx1 -N4)" = " 3c 22 37 c3" ]	# 1/101
+	[ "$(tail -c 20 a.pcap | od -An -tx1 -N4)" = " 3c 22 37 c3" ]	# the reward 1/101
 	[ "$(cat t.csv)" = "prefix,cluster
 10.0.1.0/24,1
 10.0.2.0/24,2" ]

@@ -32,11 +32,11 @@ ask() {
 # info NAME: print a number of INFO
 info() { cli info everything | tr -d '\r' | sed -n "s/^$1://p"; }
 
-# script: Python from standard input, which has
+# script: run a Python program from standard input, which has
 #	req(WORD...)	the bytes of a request
 #	connect()	a connection to the server
-#	asker()		one, too: what is read from it, and a function that asks
-#			and returns the first line of the reply
+#	asker()		a file with the replies of a connection, and a function that
+#			sends a request and returns the first line of the reply
 script() {
 	command -v python3 >/dev/null || skip "no python3"
 	cat >script.py <<-END
@@ -393,16 +393,16 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	bad = []
 	for i in range(100):
 	    s = connect()
-	    if i % 4 == 0:	# asks, and does not read
+	    if i % 4 == 0:	# sends a request and does not read the reply
 	        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
 	        s.sendall(req("GET", "big") * 40)
-	    elif i % 4 == 1:	# sends only a part
+	    elif i % 4 == 1:	# sends only a part of a request
 	        s.sendall(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$300000\r\nxxx")
-	    elif i % 4 == 2:	# goes in the middle
+	    elif i % 4 == 2:	# closes the connection in the middle
 	        s.sendall(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$300000\r\n" + big[:9999])
 	        s.close()
 	        continue
-	    bad.append(s)		# or says nothing at all
+	    bad.append(s)		# sends nothing at all
 	for i in range(2000):
 	    assert ask_for("SET", "k", i) == b"+OK\r\n"
 	    assert ask_for("GET", "k") == b"$%d\r\n" % len(str(i))
@@ -438,7 +438,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	assert max(owed) < 100000 + 300020, owed
 	for i in range(100):
 	    assert f.read(len(want)) == want
-	s.sendall(req("GETV", "none", 0) * 100000)	# small ones pile up, too
+	s.sendall(req("GETV", "none", 0) * 100000)	# many small replies add up too
 	assert f.read(500000) == b"*-1\r\n" * 100000
 	END
 }
@@ -450,7 +450,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	want = b"+OK\r\n" + (b"$300000\r\n" + b"x" * 300000 + b"\r\n") * 60
 	s.sendall(req("SET", "a", b"x" * 300000) + req("GET", "a") * 60)
 	got, end = b"", time.time() + 3
-	while time.time() < end:	# less than fills what the kernel keeps
+	while time.time() < end:	# less than the buffers of the kernel can hold
 	    got += s.recv(20000)
 	    time.sleep(0.02)
 	while len(got) < len(want):

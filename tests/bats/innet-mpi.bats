@@ -5,7 +5,7 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 	pids=''
 	command -v innet-mpi >/dev/null && command -v mpirun >/dev/null || skip 'no Open MPI'
-	export ASAN_OPTIONS=detect_leaks=0	# those of the library
+	export ASAN_OPTIONS=detect_leaks=0	# the leaks of the library
 }
 
 # ranks ARGUMENT...: run mpirun over loopback only, also as root

@@ -186,7 +186,7 @@ says() {
 		sim --set "servers[0].gate=${gate%:*}" --set 'links[0].capture=true' -w out >s.out
 		serve ps innet-ps --json --gate $gate
 		for f in weights out/ps.in.pcap; do innet-replay -q --pps 1000 -r $f --to "$ps"; done
-		for _ in $(seq 500); do		# all that was sent is there
+		for _ in $(seq 500); do		# everything that was sent has arrived
 			kill -USR1 "$ps_pid"
 			grep -q "\"updates\":$(jq -s '.[-1].received' s.out)," ps.out && break
 			sleep 0.02
@@ -211,7 +211,7 @@ says() {
 @test "workers that wait for a model send an update each interval and round trip, or time-out" {
 	scenario 0 8 '"interval": "10ms", "phase": "aligned", "wait": "250ms"' >s.json
 	loop() { sim --set 'links[0].propagation=3ms' --set 'servers[0].delay=1ms' "$@" | jq -s .[-1]; }
-	loop | jq -e '.generated == 118 and .models == 118 and .timed_out == 0'	# every 17 ms
+	loop | jq -e '.generated == 118 and .models == 118 and .timed_out == 0'	# one every 17 ms
 	loop --set 'workers[0].wait=7ms' | jq -e '.generated == 118 and .timed_out == 0'
 	loop --set 'workers[0].wait=6999999ns' | jq -e '.generated == 118 and .timed_out == 118'
 	loop --set 'servers[0].reply=none' | jq -e '.generated == 8 and .timed_out == 7'

@@ -58,7 +58,7 @@ given() {
 	privileged
 	cartpole --async --hierarchy --seed 4
 	[ "$(counted core early)" -eq 0 ]
-	for rack in 1 2; do	# except for packets that were in flight at the end
+	for rack in 1 2; do	# except for packets in flight at the end
 		added=$(counted switch$rack added) sent=$((26 * $(given $((6 * rack - 6)) $((6 * rack - 1)))))
 		[ "$added" -le "$sent" ]
 		[ "$added" -ge $((sent - 6 * 26)) ]

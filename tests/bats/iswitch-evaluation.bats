@@ -47,7 +47,7 @@ field() { sed -nE "s/^($1,[^,]*,[^,]*,$2,.*)/\1/p" out/measured.csv | cut -d, -f
 @test "a failed run is named and the others are measured; the next call repeats only that run" {
 	once training
 	privileged
-	mkdir -p out/runs/carry-ppo-sync-ps.port	# where a file is to be
+	mkdir -p out/runs/carry-ppo-sync-ps.port	# the script needs a folder, but this is a file
 	run -1 --separate-stderr evaluate --only ppo
 	[[ $stderr == *'carry-ppo-sync-ps failed; see '* ]]
 	[ "$(rows '^carry,ppo,')" -ge 3 ]

@@ -1,11 +1,13 @@
-# kill -9 at random moments, and restarts from the file that is then there.  The
-# number of kills is a fifth of the complete one, unless INNET_KILLS is all.
+# Kill tools with kill -9 at random moments, and restart them from the file that
+# exists then.  The tests do a fifth of the kills,
+# unless INNET_KILLS is all.
 load common
 
-# kills N: N, or a fifth of it
+# kills N: print N, or a fifth of N
 kills() { echo $(($1 / (${INNET_KILLS:+-4 +} 5))); }
 
-# versions FILE: those of the ranges of the only cluster in a file of innet-ps
+# versions FILE: print the versions of the ranges of the only cluster in a
+# file of innet-ps
 versions() {
 	local elements n
 	elements=$(od -An -tu4 -j12 -N4 "$1")
@@ -13,28 +15,28 @@ versions() {
 	od -An -v -tu4 -w16 -j20 -N$((16 * ((elements + n - 1) / n))) "$1" | awk '{ print $1 }'
 }
 
-# not_older A B: is no range of A older than that of B?
+# not_older A B: check that no range of A is older than that of B
 not_older() {
 	paste <(versions "$1") <(versions "$2") >pairs
 	[ -s pairs ]
 	awk 'NF != 2 || $1 < $2 { print "range " NR ": " $0; bad = 1 } END { exit bad }' pairs
 }
 
-# rest MS: sleep for a random time below that
+# rest MS: sleep for a random time of less than MS
 rest() { sleep "$(printf '0.%03d' $((RANDOM % $1)))"; }
 
-# changed FILE SEEN: has FILE been replaced since SEEN was linked to it?
+# changed FILE SEEN: has FILE been replaced since SEEN became a link to it?
 changed() { [ -s "$1" ] && ! [ "$1" -ef "$2" ]; }
 
 @test "after a kill during a save, innet-ps never restarts from an older state than the last one it saved" {
 	RANDOM=38
 	serve ps innet-ps -q --learning-rate 0.001 --save w.ps --save-every 1s
-	# 16 MB to write, so that many kills come during a save
+	# 16 MB, so that many kills happen during a save
 	innet-worker -q --switch "$ps" --synthetic 4MB --interval 300ms --duration 1800s 2>worker.err 3>&- &
 	pids="$pids $!"
 	n=$(kills 40) amid=0
 	for ((i = 1; i <= n; i++)); do
-		# a reader sees a save that is complete; the next one begins
+		# a reader gets a complete save; then the next save begins
 		within 60 changed w.ps seen || { cat worker.err; false; }
 		ln -f w.ps seen
 		for _ in $(seq 6000); do
@@ -48,7 +50,7 @@ changed() { [ -s "$1" ] && ! [ "$1" -ef "$2" ]; }
 		[ ! -e w.ps.tmp ] || amid=$((amid + 1))
 		not_older w.ps seen
 		ln -f w.ps seen
-		# it starts from this file, and learns on from there
+		# the learner starts from this file and continues
 		rm -f ps.port
 		innet-ps -q --learning-rate 0.001 --load w.ps --save w.ps --save-every 1s \
 			--listen "$ps" --port-file ps.port 2>ps.err 3>&- &
@@ -61,7 +63,7 @@ changed() { [ -s "$1" ] && ! [ "$1" -ef "$2" ]; }
 	not_older w.ps seen
 	echo "killed $n times, $amid times while the new file was incomplete"
 	[ "$amid" -gt 0 ]
-	# no kill leaves more than the file that the next save replaces
+	# a kill leaves no file other than the one that the next save replaces
 	left=$(find . -name 'w.ps.*' ! -name w.ps.lock)
 	[ -z "$left" ] || { echo "left: $left"; false; }
 }
@@ -78,10 +80,10 @@ changed() { [ -s "$1" ] && ! [ "$1" -ef "$2" ]; }
 		rest 60
 		kill -KILL $!
 		wait $! || [ $? -eq 137 ]
-		# only now: a checkpoint that it saved during the rest is not one of the next agent
+		# read this only now, so that it does not count a checkpoint of the next agent
 		ln -f ck seen
 		[ $i -lt "$n" ] || break
-		rm err	# what the killed agent printed
+		rm err	# the output of the killed agent
 		innet-agent "$@" --steps 1G --interval 2ms --load ck --save ck 2>err 3>&- &
 		within 60 grep -qs 'ck: iteration .* steps, ' err
 		now=$(sed -n 's/.*ck: iteration .* \([0-9]*\) steps, .*/\1/p' err)

@@ -12,7 +12,7 @@ writes() {
 	[ -L at ]
 	[ -s d/to ]
 	[ "$(find d . -maxdepth 1 -name 'to.*' -o -maxdepth 1 -name 'at.*' | wc -l)" -eq 0 ]
-	rm d/to			# and once more, where it leads to is there
+	rm d/to			# and again after the target of the link exists
 	echo before >d/to
 	"${@//@/at}" >/dev/null
 	[ -L at ]

@@ -74,7 +74,7 @@ close_counters() {
 		synth 1 $w --synthetic 80kB --mtu 1500 --interval 2ms -c 300
 		synth 2 $w --synthetic 90kB --mtu 1500 --interval 2ms -c 300
 	done
-	for w in $synths; do	# beside other work one may have had no model
+	for w in $synths; do	# on a busy machine a worker may get no model
 		wait "$w" || grep -h 'nothing was sent' w??.err
 	done
 	finish switch
@@ -310,7 +310,7 @@ close_counters() {
 		for kind, n, body in (1, 14, b'{"elements":2}'), (4, 2, bytes(8)), (5, 0, b''):
 		    sys.stdout.buffer.write(struct.pack('<4sHHIfQII', b'INET', kind, 0, n, 0, 0, 1, 0) + body)
 		sys.stdout.flush()
-		time.sleep(6)	# more than the 5 s that others get
+		time.sleep(6)	# other children may take 5 s
 		open('saved', 'w').write('all')
 	E
 	innet-worker -q --switch "$ps" -- python3 child.py

@@ -61,7 +61,7 @@ page() {
 @test "innet-gen(1): the examples run" { page innet-gen.1; }
 @test "innet-memory(1): the examples run" { page innet-memory.1; }
 @test "innet-mpi(1): the examples run" {
-	export ASAN_OPTIONS=detect_leaks=0	# those of the library
+	export ASAN_OPTIONS=detect_leaks=0	# the leaks of the library
 	page innet-mpi.1
 }
 @test "innet-plot(1): the examples run" { page innet-plot.1; }

@@ -8,7 +8,7 @@ load memory
 per() {
 	setup_module
 	for check; do
-		# shellcheck disable=SC2086	# with its runs
+		# shellcheck disable=SC2086	# with the number of runs
 		"$py" -B "$tests/twins/memory_per.py" $check
 	done
 }

@@ -105,7 +105,7 @@ script() {
 		            drawn[i] += 1
 		    chi2 = sum((drawn[i] - BATCH * TURNS * share[i] / total) ** 2 * total /
 		               (BATCH * TURNS * share[i]) for i in ids)
-		    assert chi2 < 120, chi2     # 63 degrees of freedom: once in 70,000
+		    assert chi2 < 120, chi2     # 63 degrees of freedom: chance exceeds this once in 70,000 runs
 		    assert chi2 > 28 or how, chi2
 	END
 }

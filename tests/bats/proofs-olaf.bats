@@ -75,12 +75,12 @@ none_bad() { jq -es '[.. | objects | .bad_proof, .replayed_data | numbers] | add
 	bad=$(stat "$sw" bad_proof)
 	cp in.pcap some.pcap
 	n=$(stranger --from 127.0.0.1:$free "$sw" data some.pcap 0x4c kind=1 most=30 raw)
-	more=$(stranger --from "$ps" "$sw" data some.pcap 0x4c kind=2 most=30 raw)	# what the server has said
+	more=$(stranger --from "$ps" "$sw" data some.pcap 0x4c kind=2 most=30 raw)	# the messages of the server
 	within 10 stat_is "$sw" replayed_data -ge $((n + more))
 	[ "$(stat "$sw" bad_proof)" -eq "$bad" ]
 	stranger --from 127.0.0.1:$free "$sw" data some.pcap 0x4c kind=1 most=30 raw flip >/dev/null
 	within 10 stat_is "$sw" bad_proof -eq $((bad + n))
-	cp out.pcap some.pcap			# models, as if from the switch
+	cp out.pcap some.pcap			# models that claim to be from the switch
 	stranger --from "$sw" 127.0.0.1:$free data some.pcap 0x4c most=30 raw >models
 	stranger --from "$sw" 127.0.0.1:$free data some.pcap 0x4c most=30 raw flip >/dev/null
 	kill $worker_pid

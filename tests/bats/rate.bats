@@ -202,7 +202,7 @@ replayed() {
 	dlp) rate=50000; between ;;
 	esac
 	${1:+"$1" "$host"}
-	if [ "$program" = iswitch ]; then	# a worker that joins from another host has to answer a challenge
+	if [ "$program" = iswitch ]; then	# a worker that joins from another host must answer a challenge
 		local mode=
 		[[ $what != *--async* ]] || mode=async
 		testbed.sh exec w0 python3 -B "$BATS_TEST_DIRNAME/stranger.py" --from $host "$switch" contribute $mode

@@ -45,7 +45,7 @@ setup() {
 	serve sink innet-ps -q
 	serve switch innet-switch -q --upstream "$sink" --slots 64 --write-in in.pcap -w out.pcap --report r.json
 	send 10
-	sleep 1.2				# they are on the disk
+	sleep 1.2				# the reports are on the disk
 	mv in.pcap in.old
 	mv out.pcap out.old
 	kill -HUP "$switch_pid"
@@ -55,7 +55,7 @@ setup() {
 	jq -e '.totals.arrived.packets == 10' r.json
 	send 5
 	sleep 0.2
-	kill -HUP "$switch_pid"			# the files have not been moved
+	kill -HUP "$switch_pid"			# the files have not been moved away
 	send 5
 	sleep 0.2
 	finish switch
@@ -134,7 +134,7 @@ setup() {
 		kill -HUP $worker
 		begins w.pcap
 		sleep 1.5
-		kill -HUP $worker		# the file has not been moved
+		kill -HUP $worker		# the file has not been moved away
 		wait $worker
 		[ "$(packets w.old)" -gt 10 ]
 		[ "$(packets w.pcap)" -gt 10 ]
@@ -168,7 +168,7 @@ setup() {
 	serve memory innet-memory --allow 127.0.0.2,::1 -v
 	run timeout 5 bash -c "exec 3<>/dev/tcp/${memory/:/\/}; echo PING >&3; cat <&3"
 	[ "$status" -ne 124 ]
-	[[ $output != *PONG* ]]		# nothing, or that it was reset
+	[[ $output != *PONG* ]]		# no message, or that the connection was reset
 	grep -q "a client at 127.0.0.1:[0-9]*, which is not in --allow" memory.err
 	finish memory
 	while IFS='|' read -r list why; do

@@ -41,11 +41,11 @@ near() {
 
 @test "with slots for W segments, W are sent each round trip, or as many as the link carries" {
 	trip=$((2 * 1514 + 2 * 1000 + 1000))
-	training '"slots_of_sums": 4'			# W = 1
+	training '"slots_of_sums": 4'			# the window is 1
 	is aggregation_ns $((10 * trip))
-	training '"slots_of_sums": 8'			# W = 2
+	training '"slots_of_sums": 8'			# the window is 2
 	is aggregation_ns $((5 * trip + 1514))
-	training '"slots_of_sums": 16'			# W = 4, and 4 L > trip
+	training '"slots_of_sums": 16'			# the window is 4, and 4 L is more than a round trip
 	is aggregation_ns $((11 * 1514 + 3000))
 	for keys in '"approach": "ps"' '"mode": "async"' '"program": "dlp"'; do
 		run -1 training "\"slots_of_sums\": 4, $keys"
@@ -74,7 +74,7 @@ near() {
 }
 
 @test "a proof takes the place of two floats of a segment, and no computing time" {
-	training '"auth": "all", "vector": "14560B"'	# ten segments of 364
+	training '"auth": "all", "vector": "14560B"'	# ten segments of 364 floats
 	is aggregation_ns $((11 * 1514 + 2 * 1000 + 1000))
 	training '"auth": "control", "vector": "14640B"'
 	is aggregation_ns $((11 * 1514 + 2 * 1000 + 1000))
@@ -94,9 +94,9 @@ near() {
 		training "\"rack\": 3, \"workers\": $n"
 		is aggregation_ns $((13 * 1514 + 76 + 4 * 1000 + 3 * 1000))
 	done
-	training '"rack": 2, "core_rate": "4G"'		# its frames take 2 L
+	training '"rack": 2, "core_rate": "4G"'		# the frames take 2 L
 	is aggregation_ns $(((2 * 10 + 1 + 2 + 1) * 1514 + 4 * 1000 + 3 * 1000))
-	training '"rack": 9'				# all in one: no core
+	training '"rack": 9'				# all workers in one rack, without a core
 	is aggregation_ns $((11 * 1514 + 2 * 1000 + 1000))
 }
 
@@ -150,7 +150,7 @@ r=$((10000 + 14640))
 }
 
 @test "with a barrier, every worker waits for the last one's result" {
-	training '"approach": "ps", "iterations": 10'	# the first goes on
+	training '"approach": "ps", "iterations": 10'	# a worker continues at once
 	jq -e ".aggregation_ns < 60 * 1514" f
 	training '"approach": "ps", "iterations": 10, "barrier": true'
 	is aggregation_ns $((82 * 1514 + 6000))
@@ -159,9 +159,9 @@ r=$((10000 + 14640))
 }
 
 @test "a host handles packets one by one while its link sends" {
-	training '"packet": "100ns"'		# shorter than a frame: once
+	training '"packet": "100ns"'		# this is shorter than a frame, and adds twice to the time
 	is aggregation_ns $((11 * 1514 + 3000 + 2 * 100))
-	training '"packet": "2us"'		# longer: it is what is narrow
+	training '"packet": "2us"'		# this is longer, and so it is the bottleneck
 	is aggregation_ns $((10 * 2000 + 2 * 1514 + 3000 + 2000))
 }
 
@@ -171,7 +171,7 @@ r=$((10000 + 14640))
 	jq -e '(.iteration_ns - 10e6 * 25 / 12 - 19654 | fabs) <
 		2 * .iteration_ns_ci95' f
 	near compute_ns 10e6 0.02
-	near latency_ns 19654 0.001		# Help for the slow is on links too
+	near latency_ns 19654 0.001		# Help for slow workers also uses the links
 }
 
 @test "approaches with the same seed have the same computing times" {
@@ -190,8 +190,8 @@ r=$((10000 + 14640))
 	training '"mode": "async", "iterations": 100, "compute": "1ms"'
 	is duration_ns $((100 * 1000000 + 19654))
 	is aggregation_ns 19654
-	is staleness_0 4		# the first of each,
-	is staleness_1 396		# computed while their sum came
+	is staleness_0 4		# the first gradient of each worker
+	is staleness_1 396		# computed while the sum arrived
 	# or a link is the bottleneck: an iteration takes a push and the round
 	# trip of the Probe that ends it
 	training '"mode": "async", "iterations": 1000, "compute": "1us"'
@@ -381,7 +381,7 @@ failing() {
 	is packets $((30 * 7 * 10))
 	is iterations 30
 	training '"iterations": 30, "approach": "ps"'
-	is packets $((30 * 2 * 4 * 10))		# gradients, and answers
+	is packets $((30 * 2 * 4 * 10))		# gradients and answers
 	training '"iterations": 30, "approach": "ps", "rate": "100M"'
 	is packets $((30 * 2 * 4 * 10))
 	# the round trip is longer than the first time-out; this holds as soon

@@ -10,7 +10,7 @@ on() {
 	local host=$1 name=$2 addr
 	shift 2
 	addr=$(testbed.sh addr "$host")
-	rm -f "$name.port"		# of a run before
+	rm -f "$name.port"		# the files of an earlier run
 	testbed.sh exec "$host" $ahead "$@" --insecure --listen "$addr:0" --port-file "$name.port" \
 		2>"$name.err" 3>&- &
 	pids="$pids $!"

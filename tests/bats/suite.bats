@@ -210,7 +210,7 @@ innet-worker -p iswitch --async --switch $async --synthetic 4B --interval 1ms -c
 # that are built.
 with_json() {
 	local t q one=$share/scenarios
-	export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0	# MPI's
+	export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0	# MPI has leaks
 	innet-gen -q -c 5 -w in.pcap
 	innet-agent -q --alone --steps 200 --save policy
 	jq '.workers[0].count = 5 | del(.sweep)' "$one/olaf-table1.json" >s.json

@@ -165,7 +165,7 @@ killed() {
 	running "$(cat inside)"
 	testbed.sh down
 	absent $dead w0
-	if running "$(cat inside)"; then false; fi	# bash -e knows no run
+	if running "$(cat inside)"; then false; fi	# bash -e has no `run`
 }
 
 @test "the next down removes the remains of a killed run" {
@@ -225,7 +225,7 @@ killed() {
 	program=$(dirname "$(command -v mkolaf)")/bench/mpi-allreduce
 	[ -x "$program" ] && command -v mpirun || skip 'no Open MPI'
 	export INNET_TESTBED=$(testbed.sh up rack -n 2 --rate 20mbit --owner $$)
-	export ASAN_OPTIONS=detect_leaks=0	# those of the library
+	export ASAN_OPTIONS=detect_leaks=0	# the leaks of the library
 	timeout 60 mpi.sh -n 2 "$program" 100000 5 >out 2>err || { cat err; false; }
 	cat out
 	jq -e '.ranks == 2 and .median_ms >= 38' out
@@ -272,7 +272,7 @@ killed() {
 	b = random.Random(1).randbytes(1000000)
 	at = time.monotonic()
 	c = socket.create_connection(('10.77.0.2', 7000))
-	print(time.monotonic() - at >= 0.030)	# there and back
+	print(time.monotonic() - at >= 0.030)	# there and back again
 	c.sendall(b)
 	c.shutdown(socket.SHUT_WR)
 	print(c.recv(100).decode() == hashlib.sha256(b).hexdigest())

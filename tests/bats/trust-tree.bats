@@ -117,7 +117,7 @@ end_workers() {
 	        elif s is out[0] and who:
 	            relay(s, who, inside)
 	        else:
-	            s.recv(65536)	# what comes to an old port is lost
+	            s.recv(65536)	# packets for an old port are lost
 	END
 	for keyed in '--key key' '--auth all'; do
 		unset root

@@ -20,7 +20,7 @@ overheard() {
 	ctl join --vector 1000 --bind :$free >/dev/null
 	ctl halt
 	ctl resume
-	for _ in $(seq 100); do	# captures are written once a second
+	for _ in $(seq 100); do	# captures are written to disk once a second
 		[ "$(stranger 127.0.0.1:9 again in.pcap 16)" = "0 0 0" ] || return 0
 		sleep 0.1
 	done
@@ -90,7 +90,7 @@ halted() { ctl members --json | jq .halted; }
 		stranger --from 10.98.0.6 $to control 18 1 0000		# Stats
 		stranger --from 10.98.0.6 $to command 7 1
 		innet-ctl $to members --json | jq .halted
-		stranger --from 10.98.0.6 $to command 2 1 00000000	# put out worker 0
+		stranger --from 10.98.0.6 $to command 2 1 00000000	# remove worker 0
 		innet-ctl --bind 10.98.0.5:7000 $to halt
 		innet-ctl $to members --json | jq '.halted, (.members | length)'
 	E
@@ -240,10 +240,10 @@ renew() {
 	(umask 077; head -c 32 /dev/urandom >key)
 }
 
-# made N: the switch has made more than N results of job 1
+# made N: check that the switch has made more than N results of job 1
 made() { [ "$(ctl --job 1 stats --json | jq '.counters.results // 0')" -gt "$1" ]; }
 
-# hangup PID FILE TEXT: after SIGHUP the program prints that line
+# hangup PID FILE TEXT: check that the program prints that line after SIGHUP
 hangup() {
 	kill -HUP "$1"
 	within 20 grep -qF "$3" "$2" || { cat "$2"; return 1; }

@@ -2,10 +2,10 @@
  * sumtree - compare the sum tree with a binary tree of float32 sums, as common
  * libraries have it; the two take turns with the same work
  *
- * usage: sumtree LEAVES BATCH ROUNDS: print a line for each operation, hot, cold
- *   or plain (hot, without vector code), with the ns of each tree for an element
- *   of a batch.  These are medians over the rounds.  Several rounds of one tree
- *   follow each other, so that the other tree is not in the caches
+ * usage: sumtree LEAVES BATCH ROUNDS: print a line for each operation, hot,
+ *   cold or plain (hot, without vector code), with the ns of each tree for an
+ *   element of a batch.  These are medians over the rounds.  Several rounds of
+ *   one tree follow each other, so that the other tree is not in the caches
  * usage: sumtree least LEAVES ROUNDS: print the ns for a write to a random leaf
  *   of 4 bytes, with prefetch, which every layout needs
  * usage: sumtree long LEAVES UPDATES: are the sums exact after UPDATES updates?

@@ -2,10 +2,10 @@
  * Fuzz a live plane of each program, with its clients.  The input is a byte of
  * settings, then datagrams.  A datagram is a byte with the sender (3 bits), the
  * kind (2 bits) and the delay (3 bits), a byte with its length, and its bytes.
- * With a key each client has a channel, answers challenges and adds a MAC to its
- * requests; a client with an open session tags its data.  Each answer must belong
- * to a request, a text must arrive completely, and data for a client with an open
- * session must have a valid tag, with each counter once.
+ * With a key each client has a channel, answers challenges and adds a MAC to
+ * its requests; a client with an open session tags its data.  Each answer must
+ * belong to a request, a text must arrive completely, and data for a client
+ * with an open session must have a valid tag, with each counter once.
  */
 #include <math.h>
 

@@ -1,8 +1,9 @@
 /*
  * Fuzz both sides of a DLP session.  Byte 0 has the settings, and byte 1 the
  * numbers of workers and iterations.  Then come packets: a byte for worker and
- * kind, and either a raw payload after its length, or state, node count, step and
- * the first parameter in a short form.  Answers also go to the side of a worker.
+ * kind, and either a raw payload after its length, or state, node count, step
+ * and the first parameter in a short form.  Answers also go to the side of a
+ * worker.
  */
 #include <stdlib.h>
 

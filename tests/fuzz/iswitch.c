@@ -1,9 +1,10 @@
 /*
  * Fuzz a whole aggregation switch, live.  The input is three bytes of settings,
  * then datagrams.  A datagram is a byte with the sender (3 bits), the delay (3
- * bits) and the kind (2 bits); a byte with its length (6 bits), whether it belongs
- * to the job at the parent (bit 6) and whether the parent sent it (bit 7); and its
- * bytes.  After each datagram all tables must agree with each other.
+ * bits) and the kind (2 bits); a byte with its length (6 bits), whether it
+ * belongs to the job at the parent (bit 6) and whether the parent sent it (bit
+ * 7); and its bytes.  After each datagram all tables must agree with each
+ * other.
  */
 #include "tests/unit/iswitch/rigged.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,9 +1,9 @@
 /*
  * Fuzz innet-aom with packets of the programs iswitch and dlp.  The input is a
- * byte of settings, then packets.  A packet is a byte with its ends (4 bits), the
- * kind (2 bits), its capture (1 bit) and whether a snapshot length cut it; a byte
- * with the delay; a byte with its length; and its bytes.  Each segment must be
- * counted under one reason, and all memory must be freed.
+ * byte of settings, then packets.  A packet is a byte with its ends (4 bits),
+ * the kind (2 bits), its capture (1 bit) and whether a snapshot length cut it;
+ * a byte with the delay; a byte with its length; and its bytes.  Each segment
+ * must be counted under one reason, and all memory must be freed.
  */
 #include "cmd/innet-aom/timing/dlp-sessions.h"
 #include "cmd/innet-aom/timing/iswitch-jobs.h"

@@ -1,10 +1,11 @@
 /*
  * Fuzz workers, a queue in the path that has the key, a server, and an attacker
- * that records all packets on both sides of the queue and sends them again.  Each
- * byte is a worker (2 bits), an event (3 bits) and a number (3 bits), and more
- * bytes may belong to it.  The last worker has another key.  The server must not
- * apply an update that no worker made, that comes from another address, or that
- * was applied before; and honest workers must always be able to open a session.
+ * that records all packets on both sides of the queue and sends them again.
+ * Each byte is a worker (2 bits), an event (3 bits) and a number (3 bits), and
+ * more bytes may belong to it.  The last worker has another key.  The server
+ * must not apply an update that no worker made, that comes from another
+ * address, or that was applied before; and honest workers must always be able
+ * to open a session.
  */
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/auth/transit-tag-rig.h"

@@ -1,10 +1,10 @@
 /*
  * Fuzz the repair of losses by a member (retransmit.h) and by a switch with two
  * members.  The input is four bytes, then events.  The first two bytes are the
- * number of segments; the third says whether they become ready in any order (bit
- * 0) and asynchronously (bit 1); the fourth is unused.  An event is a byte with
- * its kind (3 bits) and a number (5 bits), a length of two bytes, and a body of
- * that length.
+ * number of segments; the third says whether they become ready in any order
+ * (bit 0) and asynchronously (bit 1); the fourth is unused.  An event is a byte
+ * with its kind (3 bits) and a number (5 bits), a length of two bytes, and a
+ * body of that length.
  */
 #include "common/arq/retransmit.h"
 #include "tests/unit/iswitch/rigged.h"

@@ -1,8 +1,8 @@
 /*
  * Fuzz a payload that a client gives to RESTORE, as innet_per.so reads it in a
- * server that has only the functions that RESTORE needs.  The module must refuse
- * the payload, or the value must stay below maxmemory and load again from its own
- * payload.
+ * server that has only the functions that RESTORE needs.  The module must
+ * refuse the payload, or the value must stay below maxmemory and load again
+ * from its own payload.
  *
  * The first byte of the input sets the limit of memory, and the second one the
  * length of the strings.  If the second one is odd, the total length is wrong.

@@ -1,5 +1,6 @@
 /*
- * traced.h - run a plane of any program over the bytes of a capture, for fuzzing
+ * traced.h - run a plane of any program over the bytes of a capture, for
+ * fuzzing
  *
  * Every packet must be counted once, constituents must be conserved, and the
  * capture that is written must be read again completely.
