@@ -1,11 +1,12 @@
-"""aom_twin.py - compute the times of iterations a second time
+"""aom_twin.py - an independent second program for the times of iterations
 
     aom_twin.py iswitch|dlp FILE...
 
-Reads captures of whole Ethernet frames over IPv4, pcap or pcapng, by
-innet-wire(5), keeps every packet, and prints a JSON object: the figures of all
-jobs (one each, for its switch), their members and their iterations, as
-innet-iswitch(7) and innet-dlp(7) define them.  Jobs are told by Joins.
+The program reads captures (pcap or pcapng) of complete Ethernet frames over IPv4
+by the rules of innet-wire(5), and keeps every packet in memory.  It prints a JSON
+object with the figures of all jobs (one for each switch), their members and their
+iterations, as innet-iswitch(7) and innet-dlp(7) define them.  It recognises jobs
+by their Joins.
 """
 import collections
 import heapq
@@ -19,7 +20,7 @@ BEHIND = 64
 
 
 def frames(path):
-    """(stamp in ns, frame) of each packet."""
+    """Yield (timestamp in ns, frame) for each packet."""
     data = open(path, 'rb').read()
     if data[:4] == b'\x0a\x0d\x0d\x0a':
         yield from frames_ng(data)
@@ -38,21 +39,22 @@ def frames_ng(data):
     while at < len(data):
         kind, size = struct.unpack(order + '2I', data[at:at + 8])
         body = data[at + 8:at + size - 4]
-        if kind == 1:                   # an interface
+        if kind == 1:                   # an interface block
             unit, o = 1000, 8
             while o + 4 <= len(body):
                 code, n = struct.unpack(order + '2H', body[o:o + 4])
                 if code == 9:
                     unit = 10**9 // 10**body[o + 4]
                 o += 4 + (n + 3) // 4 * 4
-        elif kind == 6:                 # a packet
+        elif kind == 6:                 # a packet block
             _, high, low, n, _ = struct.unpack(order + '5I', body[:20])
             yield (high << 32 | low) * unit, body[20:20 + n]
         at += size
 
 
 def packets(files):
-    """(stamp, file, codepoint, from, to, payload) in order of time."""
+    """Return (timestamp, file, codepoint, from, to, payload) in order of time.
+    """
     def one(k, path):
         last = 0
         for t, f in frames(path):
@@ -69,13 +71,14 @@ def packets(files):
 
 
 class Side:
-    """What a member sent, or got, of an iteration: index -> (time, file)."""
+    """The segments that a member sent or received in an iteration: index ->
+    (time, file)."""
 
     def __init__(self):
         self.at, self.file = {}, None
 
     def add(self, index, t, file):
-        """Is it new, or again, or a copy of what another capture has?"""
+        """Is the segment new, sent again, or a copy from another capture?"""
         if index in self.at:
             return 'again' if file == self.file else 'copy'
         if not self.at:
@@ -104,11 +107,11 @@ class Job:
         self.vectors = collections.Counter()
         self.pushes, self.rounds = {}, {}
         self.sure = set()
-        self.signs = {}         # (epoch, iteration) -> the first of a loss
-        self.answers, self.h = False, 0     # a server: who pushed, in order
+        self.signs = {}         # (epoch, iteration) -> the first sign of a loss
+        self.answers, self.h = False, 0     # a server: the workers that pushed, in order
         self.applied, self.told, self.stale = 0, {}, []
 
-    # synchronous
+    # synchronous job
 
     def take(self, member, down, t, index, vectors, stamp, file):
         if self.newest is None:
@@ -132,7 +135,8 @@ class Job:
             self.vectors[key] = max(self.vectors[key], vectors)
 
     def sign(self, t, stamp, sure=True):
-        """Something of t is asked for, or seen again; a Probe is not sure."""
+        """A segment of t is requested or seen again; a Probe alone proves
+        nothing."""
         key = self.epoch, t
         if key in self.parts and t >= self.newest - 1:
             self.signs.setdefault(key, stamp)
@@ -217,7 +221,7 @@ class Job:
                     ('again', 1): 'resent'}.get((is_, int(down)), 'copies')] += 1
 
     def over(self, member, _):
-        """How many rounds are over for a member by now."""
+        """Return how many rounds are complete for a member by now."""
         n = self.first[member]
         while n in self.rounds.get(member, {}) and self.whole(self.rounds[member][n]):
             n += 1
@@ -304,7 +308,8 @@ def iswitch(files):
 
 
 def dlp(files):
-    """Sessions without repeats; of one that answers late vectors are not told."""
+    """Read sessions without repeats; if a session answers late vectors, they
+    do not count."""
     jobs, asked = {}, {}
     for t, file, _, a, b, data, _ in packets(files):
         if not {a[1], b[1]} & {1234, 12344}:

@@ -1,13 +1,13 @@
-"""dlp_twin.py - the published DLP aggregators, written a second time
+"""dlp_twin.py - an independent second version of the published DLP aggregators
 
     dlp_twin.py server|switch PORT_FILE WORKERS STEPS [median] [late] [linger]
 
-The parameter server is pserver_avg.py or pserver_med.py, which ends after the
-last step; the switch is aggregation.p4 of the broadcasting or the answering
-kind, in which anybody's packet counts, and which ends here after its last
-step.  A switch takes WORKERS and STEPS from CONFIGURE.  At the end it prints
-what it counted, as JSON; one that lingers hears, without a word, all that
-comes until 0.5 s are silent.
+The parameter server is pserver_avg.py or pserver_med.py, and ends after the last
+step.  The switch is the variant of aggregation.p4 that broadcasts, or the one that
+answers.  The switch counts the packets of any sender.  Unlike the original it ends
+after its last step.  A switch takes WORKERS and STEPS from CONFIGURE.  At the end
+the program prints its counters as JSON.  With `linger` it receives packets without
+answering them until none has arrived for 0.5 s.
 """
 import json
 import socket
@@ -17,7 +17,7 @@ import sys
 
 WAITING, SETUP, LEARNING, ERROR, WRONG_STEP, RESET, CONFIGURE = range(7)
 HEAD = struct.Struct('!BBI6i')
-LAST_S = 60     # without a packet
+LAST_S = 60     # seconds without a packet
 
 
 class Twin:
@@ -62,7 +62,8 @@ class Twin:
 
 
 class Server(Twin):
-    """Knows its workers by address: in SETUP, and anew in each step."""
+    """A server: it knows its workers by address in SETUP, and again in each
+    step."""
 
     def __init__(self, *how):
         super().__init__(*how)
@@ -114,7 +115,7 @@ class Server(Twin):
 
 
 class Switch(Twin):
-    """Counts packets, whoever sends them; begins in WAITING."""
+    """A switch: it counts packets from any sender, and begins in WAITING."""
 
     def __init__(self, *how):
         super().__init__(*how)
@@ -122,7 +123,7 @@ class Switch(Twin):
 
     def answer(self, at, *what):
         if at not in self.ports:
-            self.ports.append(at)       # to broadcast to
+            self.ports.append(at)       # the addresses for broadcasts
         self.say(at, *what)
 
     def take(self, at, state, nodes, step, param):

@@ -1,9 +1,9 @@
-"""Twins of the environments, from the rules and formulas of the design alone.
+"""Twins of the environments, written only from the rules and formulas of the design.
 
-Written plainly and apart from cmd/innet-agent/env/*.c, to compare those with
-where Gymnasium and MinAtar are not installed: gymnasium-parity.py takes this
-module for either.  Chance is numpy's own.  Doubles are Python's, so sines and
-powers are those of the C library; floats are numpy's.
+They are simple, and independent of cmd/innet-agent/env/*.c.  gymnasium-parity.py
+compares the environments with this module where Gymnasium or MinAtar is not
+installed.  Random numbers are those of numpy.  Doubles are Python's, so sines and
+powers are those of the C library.  Floats are numpy's.
 """
 import math
 
@@ -22,7 +22,7 @@ def clip(x, low, high):
 
 
 class Space:
-    """What may be done: n things, or one number from low to high."""
+    """The possible actions: one of n, or a number from low to high."""
 
     def __init__(self, n=None, low=None, high=None):
         self.n, self.low, self.high = n, low, high
@@ -33,7 +33,7 @@ class Space:
     def sample(self):
         if self.n is not None:
             return int(self.random.integers(self.n))
-        # a bit beyond the bounds, for those are part of the rules
+        # a little beyond the bounds, because the rules cover this too
         wide = 1.1 * (self.high - self.low) / 2
         return np.array([self.random.uniform(-wide, wide)], np.float32)
 
@@ -167,7 +167,7 @@ class Acrobot(Env):
         t1, t2, w1, w2 = self.s
         if isinstance(self.s, list):
             circle = math.cos(t1), math.sin(t1), math.cos(t2), math.sin(t2)
-        else:               # the first of an episode: numpy's, of floats
+        else:               # the first state of an episode, from numpy as floats
             circle = np.cos(t1), np.sin(t1), np.cos(t2), np.sin(t2)
         return [f32(x) for x in (*circle, w1, w2)]
 
@@ -194,7 +194,8 @@ class Pendulum(Env):
 
 
 class Breakout(Env):
-    """The rules of MinAtar's, the actions none, left and right."""
+    """Breakout by the rules of MinAtar, with the actions none, left and right.
+    """
     action_space = Space(3)
     sticky = 0
 

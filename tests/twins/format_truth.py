@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """
-format_truth.py - what innet-aom must say of a table of times
+format_truth.py - print the ages that innet-aom must find in a table of times
 
 	format_truth.py TABLE sent|first [CSV]
 
-Prints the ages of the oracle (oracle.py, made from innet-olaf(7)) for the
-times in TABLE, as cluster,received,mean_age_ns,p95_age_ns,max_age_ns; with CSV,
-what innet-aom --csv wrote, it compares them and prints what differs.
+The program computes the ages for the times in TABLE with the oracle (oracle.py,
+written from innet-olaf(7)), and prints them as
+cluster,received,mean_age_ns,p95_age_ns,max_age_ns.  With CSV, the
+output of innet-aom --csv, it compares the two and prints the differences.
 """
 import csv
 import sys

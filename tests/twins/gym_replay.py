@@ -1,8 +1,8 @@
-"""Replay recorded steps with Gymnasium's interface: tests/data/gym-traces.csv.
+"""Replay the recorded steps in tests/data/gym-traces.csv with Gymnasium's interface.
 
-With it, gymnasium-parity.py --random can be tested without Gymnasium.
-The file may be another that GYM_TRACES names.  A space's sample() is the
-action that was taken.
+With this module, gymnasium-parity.py --random can be tested without Gymnasium.
+The environment variable GYM_TRACES can name another file.  sample() of a space
+returns the recorded action.
 """
 import csv
 import os
@@ -31,7 +31,7 @@ class Replay:
                              (self.name, str(seed))]
         if self.rows and self.rows[0]["step"] == "reset":
             self.obs = self.row()[1]
-        return self.obs, {}     # of the last step, if none was recorded
+        return self.obs, {}     # the flags of the last step, if none were recorded
 
     def sample(self):
         self.now, self.obs = self.row()

@@ -3,22 +3,22 @@
 
     gymnasium-parity.py [--steps N] [--seeds A,B] [--env NAME]...
 
-plays each environment of Gymnasium for N steps of each seed (20000; 0, 1, 2,
-7), and MinAtar's Breakout, gives envtrace the same actions, and compares the
-two to the last bit: observations as floats, rewards as doubles, both flags.
-What is not installed is skipped.  The report is TAP; status 1 if a bit
-differs.
+The program plays each environment of Gymnasium, and MinAtar's Breakout, for N steps
+with each seed (default 20000 steps; seeds 0, 1, 2 and 7).  It gives envtrace the
+same actions, and compares the two to the last bit: observations as floats, rewards
+as doubles, and both flags.  Environments that are not installed are skipped.  The
+program prints TAP; the exit status is 1 if a bit differs.
 
-    --against MODULE    another module with Gymnasium's make()
-    --random            random actions only; otherwise every other episode is
-                        played by a rule that gets to the goal
-    --trace PROGRAM     instead of envtrace in PATH (make check builds it in
-                        tests/)
+    --against MODULE    use another module with Gymnasium's make()
+    --random            play only random actions; otherwise a rule that reaches
+                        the goal plays every second episode
+    --trace PROGRAM     use PROGRAM instead of envtrace in PATH (make check
+                        builds it in tests/)
 
-To the last bit holds for numpy 1, on processors where numpy takes sines and
-cosines of doubles from the C library.  With AVX-512 it has its own, so that is
-switched off here.  numpy 2 keeps single floats single, and two environments
-are skipped.
+The results agree to the last bit with numpy 1 on processors where numpy takes sines
+and cosines of doubles from the C library.  With AVX-512 numpy has its own functions,
+so AVX-512 is switched off here.  numpy 2 computes with single floats in more places,
+so two environments are skipped there.
 """
 import argparse
 import importlib
@@ -32,17 +32,17 @@ import sys
 CLASSIC = ["CartPole-v1", "MountainCar-v0", "MountainCarContinuous-v0",
            "Acrobot-v1", "Pendulum-v1"]
 BREAKOUT = "MinAtar/Breakout-v1"
-SINGLE = ["MountainCarContinuous-v0", "Pendulum-v1"]    # as numpy 2 has it
+SINGLE = ["MountainCarContinuous-v0", "Pendulum-v1"]    # as in numpy 2
 
 
 def libm_only():
-    """Have numpy, not yet imported, leave AVX-512 alone."""
+    """Make numpy, which is not imported yet, not use AVX-512."""
     try:
         with open("/proc/cpuinfo") as f:
             flags = set(f.read().split())
     except OSError:
         return
-    # numpy's names, and what they need of the processor
+    # numpy's names for features, and the processor features that they need
     parts = {"AVX512F": "avx512f", "AVX512CD": "avx512cd",
              "AVX512_SKX": "avx512dq", "AVX512_CLX": "avx512_vnni",
              "AVX512_CNL": "avx512_vbmi2", "AVX512_ICL": "avx512_bitalg"}
@@ -52,14 +52,15 @@ def libm_only():
 
 
 def random_state(seed):
-    """numpy's, which takes 32 bits or a list of such."""
+    """Return a RandomState of numpy, which takes 32 bits or a list of these.
+    """
     import numpy
     return numpy.random.RandomState(
         seed if seed < 1 << 32 else [seed % (1 << 32), seed >> 32])
 
 
 class MinAtar:
-    """MinAtar's Breakout with the face of a Gymnasium environment."""
+    """Give MinAtar's Breakout the interface of a Gymnasium environment."""
 
     def __init__(self):
         self.game = importlib.import_module("minatar").Environment("breakout")
@@ -101,7 +102,7 @@ def follow_ball(obs):
 
 
 def like(x):
-    """An action of one number, as Gymnasium has it."""
+    """Return an action of one number in Gymnasium's format."""
     import numpy
     return numpy.array([x], dtype=numpy.float32)
 
@@ -151,7 +152,7 @@ def played(env, name, seed, steps, by_rule):
 
 
 def traced(program, name, seed, actions):
-    """The same of our environment, by envtrace."""
+    """Yield the same rows for our environment, from envtrace."""
     p = subprocess.run([program, name, str(seed)], input="\n".join(actions),
                        stdout=subprocess.PIPE, text=True, check=True)
     for line in p.stdout.splitlines():
@@ -165,7 +166,7 @@ def traced(program, name, seed, actions):
 
 
 def seed_list(text):
-    """Seeds that envtrace takes, of 64 bits, from N,N,..."""
+    """Return the seeds of up to 64 bits in N,N,..."""
     for s in text.split(","):
         if not (s.isascii() and s.isdigit() and int(s) < 1 << 64):
             raise argparse.ArgumentTypeError("not of 64 bits: '%s'" % s)
@@ -176,7 +177,7 @@ PARTS = "step", "action", "reward", "terminated", "truncated", "observation"
 
 
 def compare(module, program, name, seed, steps, by_rule):
-    """None, or what differs first."""
+    """Return the first difference, or None."""
     theirs = list(played(make(module, name), name, seed, steps, by_rule))
     ours = list(traced(program, name, seed, [r[1] for r in theirs if r[1]]))
     for n, (a, b) in enumerate(zip(theirs, ours)):
@@ -191,7 +192,7 @@ def compare(module, program, name, seed, steps, by_rule):
 
 
 def lacks(module, name):
-    """Why name cannot be compared, or None."""
+    """Return why the environment cannot be compared, or None."""
     need = "minatar" if (name, module) == (BREAKOUT, "gymnasium") else module
     try:
         importlib.import_module(need)

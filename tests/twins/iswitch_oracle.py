@@ -1,8 +1,9 @@
-"""iswitch_oracle.py - the aggregation switch, written a second time
+"""iswitch_oracle.py - an independent second version of the aggregation switch
 
-An independent check on innet-switch --program iswitch, made from the text of
-the design alone.  Packets and a time go in; what is due to each destination
-comes out, a group an event: within a group no order is asked for.
+This program checks innet-switch --program iswitch.  It was written only from the
+text of the design.  The caller gives it packets and a time.  It returns the packets
+for each destination in groups, one for each event; the order within a group does
+not matter.
 
 An output is a tuple: ("seg", iteration, contributions, index, values),
 ("help", iteration, index) or ("ack", action, status, more...).
@@ -19,7 +20,7 @@ SECOND = 10**9
 
 
 def f32(x):
-    """The binary32 nearest to x, as a float."""
+    """Return the binary32 nearest to x as a float."""
     try:
         return struct.unpack("<f", struct.pack("<f", x))[0]
     except OverflowError:
@@ -32,13 +33,13 @@ def before(a, b):
 
 
 def sums(reduce, parts, order, contributions):
-    """The reduction of [(address, values)], in order of arrival."""
+    """Return the reduction of [(address, values)], in order of arrival."""
     if reduce == "ordered":
         parts = sorted(parts, key=lambda p: order[p[0]])
     columns = list(zip(*(v for _, v in parts)))
     if reduce == "fixed":
         return tuple(fixed(c) for c in columns)
-    if reduce == "median":  # of values for which this is exact
+    if reduce == "median":  # the formats for which this is exact
         return tuple(f32(statistics.median(c) * contributions)
                      for c in columns)
     out = []
@@ -51,7 +52,8 @@ def sums(reduce, parts, order, contributions):
 
 
 def fixed(column):
-    """In 2^-24, saturating, of numbers alone; no ties are given to it."""
+    """Return the saturating sum in units of 2^-24, of finite numbers without
+    ties."""
     low, high, total = 1 - 2**63, 2**63 - 1, 0
     if not all(map(math.isfinite, column)):
         return math.nan
@@ -64,16 +66,16 @@ def fixed(column):
 class Member:
     def __init__(self, addr, worker, since, now):
         self.addr, self.worker, self.heard = addr, worker, now
-        self.since = since  # the first iteration it counts for; None: any
+        self.since = since  # the first iteration in which it counts; None: any
 
 
 class Slot:
-    """What is at (parity, index); of an async job at (0, index)."""
+    """The slot at (parity, index), or in an asynchronous job at (0, index)."""
 
     def __init__(self, iteration, now):
         self.iteration, self.since = iteration, now
         self.parts, self.contributions, self.result = [], 0, None
-        self.sent = None  # up, by a child
+        self.sent = None  # sent to the parent by a child
 
     def has(self, addr):
         return any(a == addr for a, _ in self.parts)
@@ -84,8 +86,8 @@ class Job:
         self.switch, self.number = switch, number
         self.elements, self.floats, self.crc = elements, floats, crc
         self.first = first
-        self.members, self.order = {}, {}  # worker of each address
-        self.h = switch.h  # None: follows the membership
+        self.members, self.order = {}, {}  # the worker at each address
+        self.h = switch.h  # None: H follows the membership
         self.open, self.joined = False, now
         self.slots, self.kept, self.last = {}, {}, {}
         self.counters = Counter()
@@ -108,7 +110,7 @@ class Job:
             self.h is not None and self.h < len(self.members)
 
     def whole(self, slot):
-        """Has slot what H asks for?"""
+        """Does the slot have H contributions?"""
         if self.switch.asynchronous:
             return len(slot.parts) >= (self.h or len(self.members))
         if self.h is not None:  # a member that left no longer counts
@@ -118,7 +120,7 @@ class Job:
         return all(slot.has(m.addr) for m in who)
 
     def too_few(self, slot):
-        """Is there no median of so few?  It counts them if so."""
+        """Are there too few contributions for a median?  Counts this case."""
         if self.switch.reduce != "median":
             return False
         h = self.h if self.h is not None else sum(
@@ -129,7 +131,7 @@ class Job:
         return few
 
     def filling(self):
-        """Keys of the slots that are, in order of index."""
+        """Return the keys of incomplete slots, in order of index."""
         return sorted((k for k, s in self.slots.items()
                        if s.parts and s.result is None and s.sent is None),
                       key=lambda k: (k[1], k[0]))
@@ -170,8 +172,8 @@ class Job:
 
     def find(self, iteration, index):
         """
-        (the result of it or None, is it surely kept?): the last `keep` are,
-        and those of the two slots may be among them or not.
+        Return (the result or None, is it certainly kept?).  The last `keep`
+        results are kept; the results of the two slots may count among them.
         """
         kept = self.kept.get(index, ())
         for i, r in enumerate(kept):
@@ -184,12 +186,12 @@ class Job:
 class Switch:
     def __init__(self, h=None, asynchronous=False, reduce="sum",
                  straggler=None, keep=16, timeout=10 * SECOND, parent=None):
-        self.parent = parent  # an address
+        self.parent = parent  # the address of a destination
         self.h, self.asynchronous, self.reduce = h, asynchronous, reduce
         self.straggler, self.keep, self.timeout = straggler, keep, timeout
         self.jobs, self.told, self.xids = {}, {}, {}
         self.foreign = self.stale_help = 0
-        self.asked = {}         # (job, slot): when members were, last
+        self.asked = {}         # (job, slot): time of the last request to members
         self.group, self.groups, self.optional = {}, {}, {}
 
     # Output.
@@ -199,7 +201,7 @@ class Switch:
         where.setdefault(addr, []).append(what)
 
     def end_event(self):
-        """Close the groups of this event; what was sent, by address."""
+        """Close the groups of this event; return the packets by address."""
         sent, self.group = self.group, {}
         maybe, self.optional = self.optional, {}
         for addr in set(sent) | set(maybe):
@@ -210,7 +212,7 @@ class Switch:
     # Time.
 
     def due(self):
-        """The next time-out: (time, job, index, what to do), or None."""
+        """Return the next timeout as (time, job, index, action), or None."""
         all_of = []
         for n, j in self.jobs.items():
             if not j.open and j.h is None and j.members:
@@ -224,7 +226,8 @@ class Switch:
         return min(all_of, key=lambda d: d[:3], default=None)
 
     def run_to(self, now):
-        """Fire what is due at or before now; [(time, sent)]."""
+        """Run the timers that are due at or before now; return [(time,
+        packets)]."""
         fired = []
         while (d := self.due()) is not None and d[0] <= now:
             j = self.jobs[d[1]]
@@ -233,14 +236,14 @@ class Switch:
             elif d[3] == "out":
                 j.leave(d[4])
             elif j.too_few(j.slots[d[4]]):
-                j.slots[d[4]].since = d[0]      # as long again
+                j.slots[d[4]].since = d[0]      # the same time again
             else:
                 j.complete(d[4])
             fired.append((d[0], self.end_event()))
         return fired
 
     def of(self, addr):
-        """(job, member) of an address, or (None, None)."""
+        """Return (job, member) of an address, or (None, None)."""
         for j in self.jobs.values():
             if addr in j.members:
                 return j, j.members[addr]
@@ -274,7 +277,7 @@ class Switch:
             j.complete(key)
 
     def add(self, j, now, addr, iteration, index):
-        """What becomes of it in a synchronous job."""
+        """Process a contribution in a synchronous job."""
         key = iteration & 1, index
         slot = j.slots.get(key)
         if slot is None or before(slot.iteration, iteration):
@@ -296,7 +299,7 @@ class Switch:
         return "late" if slot.sent is not None else "added"
 
     def stale(self, j, addr, iteration, index):
-        """Answer with what is kept, or that it is gone: the latter."""
+        """Answer with a stored result, or say that it is gone."""
         r, sure = j.find(iteration, index)
         gone = "ack", HELP, GONE, iteration, index
         if r is not None:
@@ -306,7 +309,7 @@ class Switch:
         return gone if r is None or not sure else None
 
     def push(self, j, now, addr, iteration, index):
-        """What becomes of it in an asynchronous job."""
+        """Process a contribution in an asynchronous job."""
         last = j.last.get((addr, index))
         if last is not None and not before(last, iteration):
             return "duplicate"
@@ -319,7 +322,7 @@ class Switch:
     # Control messages.
 
     def control(self, now, addr, action, job, xid, body):
-        """body is what follows the header, already taken apart."""
+        """Process a message; body has the parsed fields after the header."""
         _, m = self.of(addr)
         if m is not None:
             m.heard = now
@@ -364,11 +367,11 @@ class Switch:
 
     @staticmethod
     def welcome(j, newest, first, crc):
-        """May one join who has not applied `first` yet?"""
+        """May a worker join that has not applied `first` yet?"""
         if newest is None or j.switch.asynchronous:
             return first == j.first and (not crc or not j.crc or
                                          crc == j.crc)
-        return first == (newest + 1 & ALL)  # the only one asked of it
+        return first == (newest + 1 & ALL)  # the only number that is requested from it
 
     def leave(self, now, addr, number, body):
         j = self.jobs.get(number)
@@ -412,7 +415,7 @@ class Switch:
             self.stale_help += 1
             self.again = self.stale(j, addr, iteration, index)
             return None
-        if before(iteration, j.first):  # the job has never had it
+        if before(iteration, j.first):  # the job never had this result
             return "ack", HELP, GONE, iteration, index
         at = slot if slot is not None and slot.iteration == iteration \
             else None
@@ -427,22 +430,23 @@ class Switch:
         for a in j.members:
             if at is None or not at.has(a):
                 self.send(a, ("help", iteration, index), optional=again)
-            elif a == addr:  # the design lets it be read both ways
+            elif a == addr:  # the design allows both readings
                 self.send(a, ("help", iteration, index), optional=True)
         return None
 
     def asked_again(self, j, iteration, index, now):
-        """Have members been asked for that segment less than 10 ms ago?  Then
-        they need not be now, unless another has begun there since."""
+        """Were members asked for that segment less than 10 ms ago?  Then they
+        need not be asked again, unless another member has started the
+        iteration since."""
         key = iteration & 1, index
         last = self.asked.get((j.number, key))
         self.asked[j.number, key] = now
         return last is not None and now // 10**6 - last // 10**6 < 10
 
-    # From the parent, about what is filling or sent up here.
+    # Packets from the parent, about slots that are filling or were sent to it.
 
     def from_parent(self, job, iteration, contributions, index, values):
-        """Its result."""
+        """Process a result of the parent."""
         self.jobs[job].finish((iteration & 1, index),
                               ("seg", iteration, contributions, index,
                                values))

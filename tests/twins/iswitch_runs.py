@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""iswitch_runs.py self|sync|async|child [RUNS [FIRST]] - random scenarios
+"""iswitch_runs.py self|sync|async|child [RUNS [FIRST]] - run random scenarios
 
-self    the oracle alone: every counter moves, results are sums
-sync    innet-switch --program iswitch against the oracle: what each
-        destination gets, in order and to the bit, and the counters
+self    check the oracle alone: every counter changes, and results are sums
+sync    compare innet-switch --program iswitch with the oracle: the packets of
+        each destination, their order and every bit, and the counters
 async   the same with --async
-child   the same with a parent, which answers, loses and asks Help
+child   the same with a parent, which answers, loses packets and sends Help
 
-The scenarios are iswitch_scenarios.py's.  Seeds run from FIRST (default 1)
-and a failure names its own; with KEEP=DIR its captures and report stay there.
-Prints TAP, three lines at most of what differs in a scenario, and stops after
-twelve.
+iswitch_scenarios.py makes the scenarios.  Seeds begin at FIRST (default 1), and a
+failure names its seed.  With KEEP=DIR the captures and the report of a failure stay
+in DIR.  The program prints TAP, with at most three lines about the differences in a
+scenario, and stops after twelve failures.
 """
 import json
 import math
@@ -31,20 +31,21 @@ from iswitch_scenarios import CONTROL_TOS, PARENT, SEG_TOS, SWITCH, Scenario
 # Packets.
 
 def same_values(values):
-    """Values to compare: any NaN is like any other."""
+    """Are the values equal?  Any NaN equals any other."""
     return tuple("nan" if math.isnan(v) else struct.pack("<f", v)
                  for v in values)
 
 
 def normal(what):
-    """An output to compare."""
+    """Return an output in a form for comparison."""
     if what[0] == "seg":
         return what[:4] + same_values(what[4])
     return what
 
 
 def taken_apart(frame_bytes):
-    """(source, destination, output) of a packet of the switch's, or None."""
+    """Return (source, destination, output) of a packet of the switch, or None.
+    """
     src = frame_bytes[26:30], struct.unpack_from(">H", frame_bytes, 34)[0]
     dst = frame_bytes[30:34], struct.unpack_from(">H", frame_bytes, 36)[0]
     p, tos = frame_bytes[42:], frame_bytes[15]
@@ -118,7 +119,8 @@ def differ_output(s, path):
 
 
 def after(have, begins, must, may):
-    """Where a group that begins at one of these in what came may end."""
+    """Return the places where a group can end that begins at one of these
+    places."""
     must, may = Counter(map(normal, must)), Counter(map(normal, may))
     n, ends = sum(must.values()), set()
     for at in begins:
@@ -197,7 +199,7 @@ def check_switch(s, tmp):
     yield from differ_report(s, paths[2])
 
 
-seen = Counter()  # of self: scenarios in which something happened
+seen = Counter()  # of `self`: the scenarios in which something happened
 
 
 def main():

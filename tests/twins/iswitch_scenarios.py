@@ -1,7 +1,7 @@
-"""iswitch_scenarios.py - random scenarios of an aggregation switch
+"""iswitch_scenarios.py - make random scenarios of an aggregation switch
 
-The workers of a scenario live in it: they see what the oracle answers, lose
-some of it, send again, ask Help, come, leave and fall silent.
+The workers of a scenario see the answers of the oracle.  They lose some packets,
+send packets again, send Help, join, leave and fall silent.
 """
 import math
 import random
@@ -56,14 +56,14 @@ def message(action, job, xid, body):
 class Worker:
     def __init__(self, addr, number):
         self.addr, self.number = addr, number
-        self.at, self.pushed = {}, {}  # index: next iteration, last push
+        self.at, self.pushed = {}, {}  # index: next iteration and last push
         self.xid, self.asked = random.Random(number).getrandbits(32), None
         self.muted = self.gone = False
-        self.since = None  # a later member's first iteration
+        self.since = None  # first iteration of a member that joins later
 
 
 class World:
-    """A job and its workers, as they see it."""
+    """A job and its workers, with their view of it."""
 
     def __init__(self, s, number):
         r = s.r
@@ -94,7 +94,7 @@ class World:
 
 
 class Scenario:
-    """Settings, the packets of a trace and what the oracle made of it."""
+    """Settings, the packets of a trace, and the results of the oracle."""
 
     def __init__(self, seed, mode="sync"):
         r = self.r = random.Random(seed)
@@ -142,7 +142,7 @@ class Scenario:
             self.see(sent)
 
     def see(self, sent):
-        """Workers read what came to them, but for what is lost."""
+        """Let the workers read their packets, except for lost ones."""
         for j in self.worlds:
             for w in j.workers:
                 for what in sent.get(w.addr, ()):
@@ -181,7 +181,7 @@ class Scenario:
             return tuple(r.randint(-99, 99) * 0.25 or 1.0 for _ in range(n))
         v = [f32(r.choice(
             (r.randint(-99, 99) * 0.25, r.randint(1, 2**20) * 1.0,
-             (2 * r.randint(-2**20, 2**20) + 1) * 2.0**-26)  # no ties
+             (2 * r.randint(-2**20, 2**20) + 1) * 2.0**-26)  # no sum may be a tie
             if self.sw.reduce == "fixed" else
             (r.uniform(-1, 1), r.uniform(-1e8, 1e8), 1e-38, 3.0))) or 1.0
              for _ in range(n)]
@@ -192,29 +192,31 @@ class Scenario:
     # The parent.
 
     def up(self, j):
-        """Where job j speaks to the parent from."""
+        """Return the address from which job j sends to the parent."""
         return SWITCH[0], SWITCH[1] + 1 + j.number
 
     def meet(self, j):
-        """The switch Joins its parent before it Acks; a worker asks again."""
+        """Let the switch join its parent before it sends Acks; a worker then
+        asks again."""
         w = j.workers[0]
         self.now += MS
         body = (w.number, j.elements, j.floats, j.first, j.crc, 0)
         self.put(w.addr, SWITCH, message(JOIN, j.number, w.xid + 1, body),
                  CONTROL_TOS)
-        for xid in range(1, 4):  # whichever the switch asked with
+        for xid in range(1, 4):  # the xid in the switch's request
             self.put(PARENT, self.up(j), struct.pack(
                 ">BBHIBBHHHIHIH", 8, 0, j.number, xid, JOIN, DONE, 1, 2, 2,
                 j.first, j.floats, j.elements, 10), CONTROL_TOS)
 
     def parent_speaks(self, j):
-        """Of a slot that is sent up, or filling: the result, or Help."""
+        """Send a result or Help of the parent for a slot that is filling or
+        was sent up."""
         r, job = self.r, self.sw.jobs[j.number]
         self.fire()
         at = [(k, s) for k, s in sorted(job.slots.items())
               if s.parts and s.result is None and
               (s.sent is not None or r.random() < 0.1)]
-        if not at:  # time has passed: something has to show it
+        if not at:  # time has passed, so an event must show it
             self.beside(j, j.workers[0])
             return
         key, slot = r.choice(at)
@@ -279,7 +281,7 @@ class Scenario:
                          self.r.choice((1, 1, 1, 1, 3)))
 
     def one(self, j):
-        """One thing that happens."""
+        """Generate one event."""
         r, x = self.r, self.r.random() * 100
         workers = [w for w in j.workers if not w.gone and not w.muted]
         w = r.choice(workers)
@@ -316,7 +318,7 @@ class Scenario:
                 (self.sw.h is None or self.sw.straggler is not None) and \
                 self.sw.jobs[j.number].h is None and w.since is None:
             self.ask(j, w, LEAVE, None)
-            w.gone = r.random() < 0.7  # else it goes on, as a foreigner
+            w.gone = r.random() < 0.7  # otherwise the worker continues, as a stranger
             if not w.gone:
                 self.send(j, w)
                 w.gone = True
@@ -334,7 +336,7 @@ class Scenario:
                 self.ask(j, w, HELP, (self.r.choice(kept)[1], index))
             return
         if any(w.since is not None for w in j.workers):
-            return  # it is undefined which worker is asked then
+            return  # the design does not define which worker is asked then
         t = w.at.get(index, j.first) + self.r.choice((0, 0, 0, -1, -2, -4,
                                                       1))
         self.ask(j, w, HELP, (t & ALL, index))
@@ -351,10 +353,10 @@ class Scenario:
         j.join(self, w, first=w.since, crc=0)
 
     def stranger(self, j):
-        """Joins that are refused, and segments from no member."""
+        """Generate Joins that are refused, and segments of strangers."""
         w = Worker((bytes([10, 2, j.number, self.r.randint(1, 4)]), 1),
                    50)
-        w.xid += self.now // 1000  # one that asked before is newer now
+        w.xid += self.now // 1000  # a member that asked before is now newer
         x = self.r.random()
         job = self.sw.jobs.get(j.number)
         if job is None or x < 0.4:
@@ -367,13 +369,14 @@ class Scenario:
             j.join(self, w, crc=9)
 
     def odd(self, j, w):
-        """What is ignored, or from nobody."""
+        """Generate packets that are ignored, and packets of unknown senders.
+        """
         x = self.r.random()
         if x < 0.5:
             self.stranger(j)
             return
         _, m = self.sw.of(w.addr)
-        if m is None or self.timeouts:  # is it a sign of life?
+        if m is None or self.timeouts:  # does it count as a sign of life?
             return
         t, n = w.at.get(0, j.first), min(j.floats, j.elements)
         values = (1.0,) * (n + 1)
@@ -386,7 +389,7 @@ class Scenario:
         m.heard = max(m.heard, self.now)
 
     def beside(self, j, w):
-        """What passes, or came from the switch."""
+        """Generate packets that pass, or that came from the switch."""
         self.fire()
         if self.r.random() < 0.5:
             self.put(SWITCH, w.addr, seg(1, 1, 0, (9.0,)), SEG_TOS)

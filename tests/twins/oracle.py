@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""oracle.py - one switch and the age of its updates, written a second time
+"""oracle.py - an independent second version of one switch and the age of its updates
 
-An independent check on the queue, the link and the age: made from the text
-of the design (the Olaf queue, the drop-tail FIFO and Age-of-Model of
-innet-olaf(7)) and from nothing in common/ or cmd/.  Times are integers, means
+This program checks the queue, the link and the age.  It was written only from the
+text of the design (the Olaf queue, the drop-tail FIFO and Age-of-Model of
+innet-olaf(7)), and uses nothing in common/ or cmd/.  Times are integers, and means
 are fractions.
 It reads a classic pcap of Ethernet, IPv4 and UDP and prints JSON:
 
     {"report": {...}, "deliveries": [...], "ages": {"1": {...}, "jain": x}}
 
-Slow and plain on purpose.  Needs Python 3 and nothing else.
+It is intentionally slow and simple, and needs only Python 3.
 """
 import argparse
 import json
@@ -24,14 +24,15 @@ COUNTERS = ("arrived", "delivered", "aggregated", "replaced",
 
 
 def f32(x):
-    """The binary32 nearest to x, as a float."""
+    """Return the binary32 nearest to x as a float."""
     return struct.unpack("<f", struct.pack("<f", float(x)))[0]
 
 
 # Captures and packets.
 
 def read_pcap(path):
-    """[(stamp_ns, length, bytes)], from either byte order and precision."""
+    """Return [(stamp_ns, length, bytes)], with either byte order and
+    precision."""
     with open(path, "rb") as f:
         data = f.read()
     magic = {b"\x4d\x3c\xb2\xa1": ("<", 1), b"\xa1\xb2\x3c\x4d": (">", 1),
@@ -50,7 +51,7 @@ def read_pcap(path):
 
 
 class Update:
-    """One packet of an update, on its way."""
+    """A packet of an update."""
 
     def __init__(self, cluster, worker, sequence, merged=1, following=0,
                  generated=0, reward=0.0, gradient=0.0, length=100):
@@ -58,7 +59,7 @@ class Update:
         self.merged, self.following = merged, following
         self.generated = self.oldest = generated
         self.reward, self.gradient, self.length = reward, gradient, length
-        self.frame = None  # what came, of regular traffic
+        self.frame = None  # bytes of a packet of regular traffic
 
     @property
     def key(self):
@@ -66,7 +67,8 @@ class Update:
 
 
 def udp_payload(frame):
-    """(tos, destination port, payload), or None if it is no IPv4 UDP."""
+    """Return (tos, destination port, payload), or None if it is not UDP over
+    IPv4."""
     if len(frame) < 42 or frame[12:14] != b"\x08\0" or frame[23] != 17:
         return None
     udp = 14 + (frame[14] & 15) * 4
@@ -76,8 +78,8 @@ def udp_payload(frame):
 
 
 def parse(frame, length):
-    """('update', Update), ('regular', None), ('beside', None) of models and
-    weights, or ('ignored', why)."""
+    """Return ('update', Update), ('regular', None), ('beside', None) for models
+    and weights, or ('ignored', why)."""
     u = udp_payload(frame)
     if u is None or u[0] & 0xfc != DSCP_TOS or u[1] != PORT:
         return "regular", None
@@ -108,7 +110,8 @@ def parse(frame, length):
 # The switch.
 
 class Switch:
-    """Give it arrivals in time order; it keeps deliveries and counts."""
+    """A switch: it takes arrivals in order of time, and keeps deliveries and
+    counts."""
 
     def __init__(self, program="olaf", slots=8, rate=40 * 10**9,
                  threshold=None, combine="mean", propagation=0,
@@ -116,9 +119,9 @@ class Switch:
         self.program, self.slots, self.rate = program, slots, rate
         self.threshold, self.combine = threshold, combine
         self.propagation, self.overhead = propagation, overhead
-        self.queue = []  # the first is in transmission: locked
-        self.departs = None  # when the first will have left
-        self.free_at = 0  # when the link was last done
+        self.queue = []  # the first one is in transmission and locked
+        self.departs = None  # time at which the first one has left
+        self.free_at = 0  # time at which the link became idle
         self.deliveries = []  # (stamp, Update), in order
         self.totals, self.clusters = {}, {}
         self.log = log if log else lambda *a: None
@@ -134,7 +137,7 @@ class Switch:
         return (2 * bits + self.rate) // (2 * self.rate)
 
     def serve(self, now):
-        """The link is free: the first in the queue is sent and locked."""
+        """The link is idle: send and lock the first packet of the queue."""
         if self.queue:
             self.departs = max(now, self.free_at) + \
                 self.service(self.queue[0].length)
@@ -142,7 +145,7 @@ class Switch:
             self.departs = None
 
     def run_to(self, t):
-        """All departures at or before t; t None: drain."""
+        """Run all departures at or before t, or all if t is None."""
         while self.queue and (t is None or self.departs <= t):
             u, now = self.queue.pop(0), self.departs
             self.free_at = now
@@ -166,7 +169,7 @@ class Switch:
         self.log(t, "arrive", u, what, self.queue)
 
     def decide(self, u):
-        """What becomes of u, done but for the appending."""
+        """Decide about u, and do everything except append it."""
         waiting = None
         if self.program == "olaf" and u.frame is None:
             for i in range(1, len(self.queue)):
@@ -210,7 +213,8 @@ class Switch:
         return out
 
     def finish(self, until=None):
-        """Drain, or stop at until; what is left is queued."""
+        """Run all departures, or stop at `until`; the rest counts as queued.
+        """
         self.run_to(until)
         for u in self.queue:
             if u.frame is None:
@@ -231,10 +235,11 @@ class Switch:
 
 
 def simulate(packets, switch, regular="bypass", until=None):
-    """Run packets through the switch; (ignored, what passed beside it)."""
+    """Run packets through the switch; return (ignored, packets that passed
+    beside it)."""
     now, ignored, beside = 0, {}, []
     for stamp, length, frame in packets:
-        now = max(now, stamp)  # one that goes back counts as equal
+        now = max(now, stamp)  # a time that goes back counts as equal
         if until is not None and now > until:
             break
         kind, what = parse(frame, length)
@@ -253,7 +258,7 @@ def simulate(packets, switch, regular="bypass", until=None):
 
 
 def conserved(report):
-    """Do the constituents that came in add up?  For all and each cluster."""
+    """Are constituents conserved, in total and for each cluster?"""
     gone = ("delivered", "superseded", "dropped_full", "dropped_reward",
             "dropped_limit", "queued")
     return all(c["arrived"]["constituents"] ==
@@ -265,12 +270,13 @@ def conserved(report):
 
 def ages(deliveries, start, g, end):
     """
-    The age from start (None: the first delivery) to end of one cluster's
-    [(stamp, generated)], in order; g is the freshest held at start.
+    Return the age of one cluster from start (None: the first delivery) to end.
+    deliveries is [(stamp, generated)] in order, and g is the time of the newest
+    update at the start.
     """
-    pieces, peaks, at = [], [], start  # a piece: age where it starts, length
+    pieces, peaks, at = [], [], start  # a piece of time: age at its start, length
     for stamp, generated in deliveries:
-        generated = min(generated, stamp)  # a clock ahead: age 0
+        generated = min(generated, stamp)  # if the sender's clock is ahead, the age is 0
         if at is None or stamp < at:
             g = generated if g is None else max(g, generated)
             at = stamp if at is None else at
@@ -288,7 +294,7 @@ def ages(deliveries, start, g, end):
     length = end - start
     twice = sum(n * (2 * a + n) for a, n in pieces)
 
-    def percentile(p):  # least whole age with enough time below it
+    def percentile(p):  # the smallest whole age that covers enough time
         low, high = 0, max(a + n for a, n in pieces)
         while low < high:
             mid = (low + high) // 2
@@ -320,9 +326,9 @@ def jain(x):
 
 def all_ages(deliveries, sent, out_end, how):
     """
-    Ages by cluster.  deliveries and sent are [(stamp, Update)]; out_end is
-    the last stamp of the capture of deliveries, or None: each cluster ends
-    with its last packet; how is 'first', 'sent' or a time.
+    Return the ages by cluster.  deliveries and sent are [(stamp, Update)].
+    out_end is the last stamp of the capture of deliveries; if it is None, each
+    cluster ends with its last packet.  how is 'first', 'sent' or a time.
     """
     clusters = {u.cluster for _, u in deliveries}
     end, first, result = out_end, {}, {}
@@ -344,7 +350,8 @@ def all_ages(deliveries, sent, out_end, how):
 
 
 def send_probability(active, capacity, d, threshold, v):
-    """Transmission control: d and threshold in s, v per second."""
+    """Return the sending probability; d and threshold are in s, v per second.
+    """
     if active is None or capacity >= active:
         return 1.0
     f = 0 if d <= threshold else v * (d - threshold)
@@ -380,7 +387,7 @@ def main():
     result = all_ages(updates, sent, end, how)
     for r in result.values():
         del r["exact"]
-    means = [r["mean_age_ns"] for r in result.values()]  # as printed
+    means = [r["mean_age_ns"] for r in result.values()]  # with the printed digits
     json.dump({
         "report": s.report(ignored),
         "deliveries": [{

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""oracle_runs.py self|switch|aom [RUNS [FIRST]] - random scenarios
+"""oracle_runs.py self|switch|aom [RUNS [FIRST]] - run random scenarios
 
-self    the oracle keeps its own books: conservation, FIFO never merges
-switch  innet-switch against the oracle: departures to the nanosecond,
-        counters to the unit, what passes beside the queue to the byte
-aom     innet-aom against the oracle's ages of what the oracle delivers
+self    check the oracle's own counters: conservation, and a FIFO never merges
+switch  compare innet-switch with the oracle: departures to the nanosecond,
+        counters exactly, packets that pass the queue byte by byte
+aom     compare the ages of innet-aom with those of the oracle's deliveries
 
-Seeds run from FIRST (default 1) and a failure names its own; with KEEP=DIR
-its captures and report stay there.  Prints TAP, three lines at most of what
-differs in a scenario, and stops after twelve.
+Seeds begin at FIRST (default 1), and a failure names its seed.  With KEEP=DIR the
+captures and the report of a failure stay in DIR.  The program prints TAP, with at
+most three lines about the differences in a scenario, and stops after twelve
+failures.
 """
 import json
 import os
@@ -22,7 +23,7 @@ import oracle
 
 T0 = 1700000000 * 10**9
 WEIGHTS = struct.pack(">BBHIIHHQfIf", 1, 3, 1, 0, 0, 0, 0, T0, 0.0, 1, 0.0)
-seen = {}  # counter: scenarios in which it moved
+seen = {}  # counter: number of scenarios in which it changed
 
 
 def checksum(data):
@@ -33,7 +34,8 @@ def checksum(data):
 
 
 def frame(cluster, worker, payload, tos=oracle.DSCP_TOS, port=oracle.PORT):
-    """Ethernet, IPv4 and UDP (without a checksum) around the payload."""
+    """Return a frame with Ethernet, IPv4 and UDP (without a checksum) headers.
+    """
     src = bytes([10, cluster >> 8, cluster & 255, worker + 1])
     dst = bytes([10, 255, 255, 1])
     ip = struct.pack(">BBHHHBBH", 0x45, tos, 28 + len(payload), 0, 0x4000,
@@ -109,7 +111,8 @@ class Scenario:
         return p[:{"length": -2, "short": 30}.get(wrong, len(p))]
 
     def make(self):
-        """Loads from idle to hopeless; stamps often on a grid of services."""
+        """Make loads from idle to overload; many times are multiples of a
+        service time."""
         r, s = self.r, oracle.Switch(rate=self.set["rate"],
                                      overhead=self.set["overhead"])
         service = s.service(42 + 32 + 4 * self.floats)
@@ -138,7 +141,7 @@ class Scenario:
         self.end = max(p[0] for p in self.trace)
 
     def run(self):
-        """The oracle's switch, run; (switch, ignored, beside)."""
+        """Run the oracle's switch; return (switch, ignored, passed beside)."""
         s = oracle.Switch(**self.set)
         return (s, *oracle.simulate(self.trace, s, self.regular, self.until))
 
@@ -159,13 +162,13 @@ class Scenario:
 
 
 def near(a, b, of=0):
-    """Equal but for the last bits of means of numbers as large as of: an
-    exact tie, which binary64 may tip, is rounded once a merge."""
+    """Are a and b equal, except for the last bits of means of numbers as large
+    as `of`?  Each merge rounds once, and binary64 can break an exact tie."""
     return abs(a - b) <= 3e-7 * max(abs(a), abs(b), of)
 
 
 def differ_output(path, switch, beside):
-    """What is wrong with the capture that innet-switch wrote."""
+    """Return what is wrong with the capture of innet-switch."""
     got, other = [], []
     for stamp, length, data in oracle.read_pcap(path):
         kind, u = oracle.parse(data, length)
@@ -257,7 +260,7 @@ def check_switch(s, tmp):
 
 
 def check_aom(s, tmp):
-    """Ages of what the oracle delivers, with and without --sent."""
+    """Compare the ages of the oracle's deliveries, with and without --sent."""
     switch, _, beside = s.run()
     updates = [d for d in switch.deliveries if d[1].frame is None]
     if not updates:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """oracle_vectors.py FILE - compare the oracle with hand-checked vectors
 
-Every line of every section of FILE (data/olaf-vectors.txt) is computed and
-compared: events switch by switch, totals, ages, peaks, fairness, and the
-sending probabilities at the end.  Prints TAP.
+The program computes and compares every line of every section of FILE
+(data/olaf-vectors.txt): events of each switch, totals, ages, peaks, fairness, and
+the sending probabilities at the end.  It prints TAP.
 """
 import ast
 import re
@@ -31,10 +31,10 @@ def show(u, locked):
 
 
 class Logged(oracle.Switch):
-    """A switch that writes down events as the vectors do."""
+    """A switch that logs events in the notation of the vectors."""
 
     def __init__(self, name, frame_ms, **kw):
-        # 100 bytes in frame_ms: the rate that makes it exact
+        # 100 bytes in frame_ms: the rate that makes the time exact
         super().__init__(rate=8 * 10**9 * 100 // (frame_ms * MS),
                          log=self.write, **kw)
         self.name, self.lines, self.events = name, [], []
@@ -56,7 +56,7 @@ def number(pattern, text, default):
 
 
 def build(title, note):
-    """The section's switches, each with the name it sends to."""
+    """Return the section's switches, each with the name of its destination."""
     fifo = "FIFO" in title
     if "multihop" in title:
         return {"SW1": (Logged("SW1", 4, slots=5, propagation=MS), "SW3"),
@@ -71,7 +71,7 @@ def build(title, note):
 
 
 def arrivals(lines, net, rewards):
-    """What comes from workers: [(t, switch, Update)]."""
+    """Return the updates of workers: [(t, switch, Update)]."""
     sequence, out = {}, []
     for line in lines:
         t, switch, event, rest = line.split(" ", 3)
@@ -87,7 +87,7 @@ def arrivals(lines, net, rewards):
 
 
 def run(net, source):
-    for name, (switch, _) in net.items():  # in the order of the flow
+    for name, (switch, _) in net.items():  # in order along the path
         for t, _, u in sorted((s for s in source if s[1] == name),
                               key=lambda s: s[0]):
             switch.arrive(t, u)
@@ -147,7 +147,7 @@ def figures(title, lines, net, clusters, generated, delivered):
         got.append("C%d newest AoM %.4f oldest %.4f peaks %s" % (
             c, new["exact"] / MS, old["exact"] / MS,
             [p / MS for p in new["peaks"]]))
-    if re.match("V[1-5]", title):  # four clusters; the others are silent
+    if re.match("V[1-5]", title):  # four clusters, of which the others send nothing
         means += [Fraction(end, 2)] * (4 - len(clusters))
     for _, u in delivered:
         hist[str(u.merged - 1)] = hist.get(str(u.merged - 1), 0) + 1
@@ -164,7 +164,8 @@ def figures(title, lines, net, clusters, generated, delivered):
 
 
 def control(lines):
-    """Sending probabilities: T = 400 ms, N = 10, Qmax = 8 unless said."""
+    """Compare sending probabilities; by default T = 400 ms, N = 10, Qmax = 8.
+    """
     v = {"1/T": 1 / 0.4, "T": 0.4}
     near = 1e-9
     for line in lines:

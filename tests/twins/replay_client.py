@@ -82,7 +82,7 @@ def frames():
                 assert (b.states == states[b.t]).all() and (b.next_states == after[b.t]).all()
                 # draw all experiences: no server is asked for more than it holds
                 assert all(len(m.sample(61).ids) == 61 for _ in range(9))
-                # 30 of a stretch of 34, and an experience of 5 more
+                # 30 of the 34 in a stretch, and then an experience of 5 more
                 stored = [s.call("PER.INFO", s.table) for s in m.shards]
                 count = sum(int(r[r.index(b"frames") + 1]) for r in stored)
                 assert count <= 34 + 34 + 5, count

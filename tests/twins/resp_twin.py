@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""resp_twin.py PORT PORT - the same requests to two servers of the Redis
-protocol; what they answer differently is printed, and the status is then 1.
+"""resp_twin.py PORT PORT - send the same requests to two servers of the Redis
+protocol
 
-Each case is a connection of its own: bytes as they go out.  A server has
-answered when a PING of ours, sent after them, is answered, or when it has
-closed the connection; after a line without an end there is no PING.
+The program prints the replies that differ; the exit status is then 1.  Each case has
+its own connection and is a string of bytes.  After these bytes the program sends a
+PING.  A server has answered when it has answered the PING or closed the connection.
+After a line without an end there is no PING.
 """
 import socket
 import sys
@@ -23,7 +24,7 @@ def many(text):
 
 
 BIG = b"x" * 100000
-LINE = 65537        # the shortest request that is refused before its end has arrived
+LINE = 65537        # the shortest request that is refused before it is complete
 
 CASES = {
     "ping": many("PING\nping hello\nPING a b\nECHO x\nECHO\nECHO a b"),
@@ -226,7 +227,7 @@ CASES = {
 
 
 def answers(s, data, step):
-    """Return all bytes that come back for these bytes."""
+    """Return all bytes that the server sends for these bytes."""
     got = b""
     try:
         for i in range(0, len(data), step):

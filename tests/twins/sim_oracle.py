@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""sim_oracle.py - a whole network in virtual time, written a second time
+"""sim_oracle.py - an independent second version of a simulated network
 
-An independent check on innet-sim: made from innet-scenario(5), innet-sim(1)
-and innet-olaf(7), and from nothing in common/ or cmd/.  Queue, link and age
-are those of oracle.py.  Scenarios may have one switch a name, and workers that
-play schedules or are periodic in phase order.  Slow and plain on purpose.
+This program checks innet-sim.  It was written only from innet-scenario(5),
+innet-sim(1) and innet-olaf(7), and uses nothing in common/ or cmd/.  Queue, link
+and age are those of oracle.py.  In a scenario each name is one switch, and workers
+play schedules or are periodic in phase order.  The program is intentionally slow
+and simple.
 """
 import heapq
 import json
@@ -81,13 +82,14 @@ class Packet:
 
 class Model:
     def __init__(self, cluster, worker, last=True):
-        self.cluster, self.worker = cluster, worker  # None: all
-        self.last = last  # of its vector's packets
-        self.status = None  # (Qmax, N)
+        self.cluster, self.worker = cluster, worker  # None: all workers
+        self.last = last  # numbers of its vector's packets
+        self.status = None  # (Qmax, N) of a status
 
 
 class Pipe:
-    """One way of a link; a switch's way up has its queue in front."""
+    """One direction of a link; the direction away from a switch begins with
+    its queue."""
 
     def __init__(self, net, src, dst, rate, propagation, loss, kind, limit):
         self.net, self.src, self.dst = net, src, dst
@@ -222,7 +224,8 @@ class Server:
 
 
     def judge(self, c, packet, r):
-        """innet-olaf(7): only if r > r_g."""
+        """Does the update pass the gate of innet-olaf(7)?  It does only if r >
+        r_g."""
         gate, best = self.cf.get("gate", "none"), c.r_g.get(packet)
         if gate != "none" and best is not None and not r > best:
             c.gated += 1
@@ -256,7 +259,7 @@ class Worker:
 
 
 class Group:
-    """The workers of an entry; with a shared access link, at its far end."""
+    """The workers of an entry, behind a shared access link if there is one."""
 
     def __init__(self, net, cf):
         self.net, self.cf, self.down = net, cf, 0
@@ -299,7 +302,7 @@ class Group:
                 self.compute(w)
 
     def expect(self, w, waits, t):
-        """What w does at t: wait no longer, or have an update."""
+        """Run worker w at t: end a wait, or make an update."""
         w.waits, w.due = waits, t
         self.net.at(t, GENERATE, w.number, lambda: self.due(w))
 
@@ -386,7 +389,8 @@ class Group:
 
 
 class Source:
-    """Frames of other programs; an update's .frame says whose it is."""
+    """Frames of other programs; .frame of an update says to which program it
+    belongs."""
 
     def __init__(self, net, cf, number, place):
         self.net, self.cf, self.number = net, cf, number
@@ -517,7 +521,7 @@ class Net:
             to.take(by, p)
 
     def below(self, node, m):
-        """Is somebody whom the model is for below this switch?"""
+        """Is a receiver of the model below this switch?"""
         return any(g.node is node and g.of(m) for g in self.groups) or \
             any(self.below(n, m) for n in node.children)
 
@@ -545,7 +549,7 @@ class Net:
         self.end = max(self.now, self.duration)
 
     def row(self, c):
-        """The figures of a cluster that innet-sim prints as well."""
+        """Return the figures of a cluster that innet-sim prints too."""
         gone = {n: sum(s.port.clusters.get(c.id, {}).get(n, (0, 0))[1]
                        for s in self.nodes.values()
                        if isinstance(s, SwitchNode))
@@ -574,7 +578,7 @@ class Net:
 
 
 def rows(path):
-    """{cluster: figures} of the scenario at path."""
+    """Return {cluster: figures} of the scenario at path."""
     with open(path, encoding="utf-8") as f:
         net = Net(json.load(f))
     net.run()

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""sim_runs.py [RUNS [FIRST]] - random networks, simulated twice
+"""sim_runs.py [RUNS [FIRST]] - simulate random networks with two programs
 
-innet-sim against sim_oracle.py: counters of every cluster to the unit, ages
-to the nanosecond.  Seeds run from FIRST (default 1) and a failure names its
-own.  Prints TAP, and at the end what the scenarios had in them.
+The program compares innet-sim with sim_oracle.py: counters of every cluster exactly,
+and ages to the nanosecond.  Seeds begin at FIRST (default 1), and a failure names
+its seed.  The program prints TAP, and at the end the features that the scenarios
+had.
 """
 import json
 import random
@@ -24,7 +25,8 @@ def schedule(r, path, clusters, workers, first, ns):
 
 
 def tree(r):
-    """Switches, the last at the server, each a link to a later one."""
+    """Make a tree of switches; the last is at the server, and each other one
+    has a link to a later one."""
     n = r.randint(1, 5)
     switches, links = [], []
     for i in range(n):
@@ -123,7 +125,7 @@ def scenario(seed):
 
 
 def simulated(by):
-    """The rows of s.json, or what was wrong with it."""
+    """Return the rows of s.json, or an error."""
     out = subprocess.run(["innet-sim", "-q", "--json", "--by", by,
                           "s.json"], capture_output=True, check=False)
     if out.returncode != 0:

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""verify_twin.py - compare innet-verify with all possible runs.
+"""verify_twin.py - compare innet-verify with all possible runs
 
     verify_twin.py SEED COUNT
 
-Makes COUNT small specifications.  Their times are a few nanoseconds, so that
-offsets and jitters have a few values each, or their offsets are fixed; then
-every run there is can be played, every choice of transmission control tried.
-The objective's bound is put at the worst that any run does (so it must hold),
-just below it (so it must fail), or near it.  Verdicts must agree, and what
-innet-verify shows must be one of the runs and miss the objective.
+The program makes COUNT small specifications.  Their times are a few nanoseconds, so
+that offsets and jitters have a few values each, or their offsets are fixed.  The
+program can then play every possible run with every choice of transmission control.
+It sets the bound of the objective to the worst of all runs (so it must hold), just
+below that (so it must fail), or near it.  The verdicts must agree, and a run that
+innet-verify shows must be a possible run that violates the objective.
 
-Written from innet-olaf(7), apart from the C: no formulas here, one event after
-another, and fractions where the C has 64 bits.
+This was written from innet-olaf(7), independently of the C code.  It has no
+formulas but processes one event after another, and it uses fractions instead of
+64-bit integers.
 """
 import itertools
 import json
@@ -25,7 +26,7 @@ RUNS_MAX = 6000
 
 
 def certain(spec, control, d):
-    """Is the probability of sending one, d ns after the last status?"""
+    """Is the probability of sending 1 at d ns after the last status?"""
     n, q = len(spec["clusters"]), spec["slots"]
     t = Fraction(control["threshold"], 10**9)
     late = Fraction(d, 10**9) - t
@@ -34,12 +35,13 @@ def certain(spec, control, d):
 
 
 class Run:
-    """One run: arrivals are offered in order; choose() says who is held."""
+    """One run: it offers arrivals in order, and choose() says which are held
+    back."""
 
     def __init__(self, spec):
         self.spec = spec
-        self.slots = []         # [cluster, newest constituent, start, end]
-        self.out = []           # the same, of what has left
+        self.slots = []         # [cluster, newest constituent, start, end] of a packet in the queue
+        self.out = []           # the same, of packets that have left
         self.free_at = 0
         self.held, self.lost = [], 0
         self.first = {}
@@ -77,7 +79,8 @@ class Run:
         self.slots.append([c, now, start, start + self.spec["service_time"]])
 
     def worst(self, kind, horizon):
-        """How bad the run is; None if the objective says nothing of it."""
+        """Return how bad the run is, or None if the objective does not apply
+        to it."""
         self.until(math.inf)
         if kind == "no-loss":
             return self.lost
@@ -96,14 +99,15 @@ class Run:
         if kind == "peak":
             return max(ages, default=0)
         if len(peaks) < len(self.spec["clusters"]):
-            return math.inf     # one cannot be compared
+            return math.inf     # a single cluster cannot be compared
         means = [Fraction(sum(p), len(p)) for p in peaks.values()]
         hi, lo = max(means), min(means)
         return (hi - lo) / hi if kind == "share" else hi - lo
 
 
 def plays(spec, arrivals, horizon):
-    """Every run of these (time, cluster) arrivals, one per choice."""
+    """Yield every run of these (time, cluster) arrivals, one for each choice.
+    """
     todo = [(Run(spec), 0)]
     while todo:
         run, i = todo.pop()
@@ -121,7 +125,7 @@ def plays(spec, arrivals, horizon):
 
 
 def schedules(spec, horizon):
-    """Every list of arrivals before the horizon."""
+    """Yield every list of arrivals before the horizon."""
     each = []
     for i, c in enumerate(spec["clusters"]):
         lo, hi = c["offset"]
@@ -138,7 +142,7 @@ def schedules(spec, horizon):
 
 
 def count(spec):
-    """At least as many as schedules() yields, choices not counted."""
+    """Return at least the number of lists of schedules(), without choices."""
     total = 1
     for c in spec["clusters"]:
         lo, hi = c["offset"]
@@ -148,7 +152,7 @@ def count(spec):
 
 
 def coincide(rng, spec, unit):
-    """Statuses come with updates, and are just old enough with others."""
+    """Make statuses arrive with updates, just old enough for others."""
     n = len(spec["clusters"])
     q = spec["slots"] = rng.randint(1, n - 1)
     part = rng.randint(2, 8) * unit
@@ -158,14 +162,14 @@ def coincide(rng, spec, unit):
     spec["horizon"] = 5 * period + 1
     for c in spec["clusters"]:
         c["period"], c["jitter"] = period, 0
-        c["control"] = {"v": "urgent",      # certain after 1 or 2 periods
+        c["control"] = {"v": "urgent",      # the probability is 1 after 1 or 2 periods
                         "threshold": n * part * rng.randint(1, 2)}
 
 
 def made_up(rng):
-    """A specification with few enough runs."""
+    """Make a specification with few enough runs."""
     while True:
-        whole = rng.random() < 0.25     # seconds, and fixed offsets
+        whole = rng.random() < 0.25     # periods of seconds, and fixed offsets
         unit = 100000000 if whole else 1
         n = rng.choice([1, 2, 2, 2, 3])
         spec = {"service_time": rng.randint(1, 8) * unit,
@@ -198,7 +202,7 @@ def made_up(rng):
 
 
 def worst(spec, kind):
-    """The worst of all runs, or None if there are too many."""
+    """Return the worst of all runs, or None if there are too many."""
     most, runs = None, 0
     for arrivals in schedules(spec, spec["horizon"]):
         for run in plays(spec, arrivals, spec["horizon"]):
@@ -212,7 +216,8 @@ def worst(spec, kind):
 
 
 def objective(rng, kind, most):
-    """Its text and the bound it says, about the worst that any run does."""
+    """Return the text and the bound of an objective near the worst of all
+    runs."""
     if kind == "no-loss":
         return kind, 0
     step = 10**9 if kind == "share" else 1
@@ -227,7 +232,7 @@ def objective(rng, kind, most):
 
 
 def asked(spec, text):
-    """What innet-verify says."""
+    """Return the output of innet-verify."""
     ns = {"service_time", "ack_delay", "horizon", "period", "jitter",
           "threshold"}
 
@@ -253,7 +258,8 @@ def asked(spec, text):
 
 
 def shows(spec, said, kind, bound):
-    """Is the run that was shown one that there is, and does it miss?"""
+    """Is the run of innet-verify one of the possible runs, and does it violate
+    the objective?"""
     place = {c["id"]: i for i, c in enumerate(spec["clusters"])}
     rows = [(u["time_ns"], place[u["cluster"]]) for u in said["schedule"]]
     held = [(u["time_ns"], place[u["cluster"]]) for u in said["schedule"]

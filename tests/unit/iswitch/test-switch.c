@@ -184,7 +184,7 @@ test_two_late_packets(bool join)
 	rigged_close(&rig_plane);
 }
 
-/* Of two living processes with one number, the later one keeps it. */
+/* If two living processes have one number, the later one keeps it. */
 static void
 test_two_living(void)
 {
