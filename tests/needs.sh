@@ -1,9 +1,9 @@
-# Print what make has to build before the tests FILE... can run, one target a line:
+# Print the targets that make must build before the tests FILE... can run, one a line:
 #
 #	sh tests/needs.sh FILE...
 #
-# The test files, and the .bash files that they load, name the tools that they run.
-# A file that runs the scripts of share/, or that looks at every tool, needs all.
+# The script searches the test files, and the .bash files that they load, for the names
+# of tools.  A file that runs scripts of share/, or tests every tool, needs all tools.
 cd "${srcdir:-.}" || exit 1
 for file; do
 	case $file in

@@ -1,12 +1,12 @@
-# Run one test under Automake's TAP driver, and note in ./test-times how long it
-# took: seconds of wall-clock time, seconds of processor time, name of the test.
+# timed.sh - run one test under Automake's TAP driver, and append its time to
+# ./test-times: wall-clock time and processor time in seconds, and its name
 #
-# With FILTER set, only the tests run whose title matches this regular expression.
-# A bats file then runs these tests alone; a program runs whole, and its other
-# lines are left out.
+# If FILTER is set, only tests whose title matches this regular expression count.  A
+# bats file runs only these tests.  A program runs completely, but only the lines of
+# these tests are printed.
 #
-# The environment has TAP_DRIVER, the command of the driver.  All arguments are the
-# driver's own, and behind "--" stands the command of the test.
+# TAP_DRIVER in the environment is the command of the driver.  The arguments are those
+# of the driver; the command of the test follows after "--".
 name=
 for a; do
 	[ "${last-}" != --test-name ] || name=$a
@@ -45,7 +45,7 @@ start=$(date +%s%N)
 $TAP_DRIVER "$@"
 status=$?
 end=$(date +%s%N)
-# In a pipe these would be the times of a subshell.
+# Do not use a pipe here: these would be the times of a subshell.
 times >"test-times.$$"
 awk -v name="$name" -v ns=$((end - start)) 'NR == 2 {
 	for (i = 1; i <= 2; i++) {

@@ -2,29 +2,29 @@
 #
 #	. innet.bash
 #
-# What a tool takes is what its --help says, asked once in a session: options,
-# the words among which one chooses, files where a file is meant, verbs.
+# The functions read the --help of a tool once in a session.  They complete options,
+# words from a list of values, file names, and verbs.
 
 declare -gA _innet_help
 
-# The help text on standard input, with each option on one line.
+# Print the help text on standard input with each option on one line.
 _innet_joined() {
 	sed -E ':a; $!{N; ba}; s/\n {31}([^ ])/ \1/g'
 }
 
-# Options of the help text on standard input, one a line.
+# Print the options in the help text on standard input, one a line.
 _innet_options() {
 	sed -nE 's/^  (-[^ ,]+)(, (--[a-z0-9-]+))?.*/\1\n\3/p
 		s/^      (--[a-z0-9-]+).*/\1/p' | grep -v '^$'
 }
 
-# _innet_row OPTION: the option's line in the help text on standard input
+# _innet_row OPTION: print the line of the option in the help text on standard input
 _innet_row() {
 	grep -m 1 -E "^ +(-., )?$1([ =]|\$)|^  $1[, ]"
 }
 
-# Print the words to choose from in such a line, which are at its end, after a
-# colon if there is one: "kind of queue: olaf (default), fifo or dlp".
+# Print the values that such a line lists at its end, after a colon if there is one:
+# "kind of queue: olaf (default), fifo or dlp".
 _innet_words() {
 	sed -E 's/^ +[^ ].*[a-z=][A-Za-z0-9:=-]+  +//; s/^.*: //
 		s/ *\([^)]*\)//g; s/,? or |, /\n/g' |
@@ -33,7 +33,7 @@ _innet_words() {
 		} END { if (n > 1) printf "%s", all }'
 }
 
-# The first words a tool may be given, by its usage: a|b|c, or VERB is a, b.
+# Print the words that a tool can take first, from its usage: a|b|c, or VERB is a, b.
 _innet_verbs() {
 	sed -nE '/^usage:/,/^$/s/.* ([a-z]+(\|[a-z]+)+)( .*|$)/\1/p
 		/^VERB is/,/;/s/(VERB is|;.*)//gp' |
@@ -41,7 +41,7 @@ _innet_verbs() {
 		sort -u
 }
 
-# _innet_value TEXT OPTION: what may stand behind an option
+# _innet_value TEXT OPTION: print the completions of an option's value
 _innet_value() {
 	local row
 	row=$(_innet_row "$2" <<<"$1") || return
@@ -62,7 +62,7 @@ _innet() {
 	fi
 	text=${_innet_help[$tool]}
 	for w in "${COMP_WORDS[@]:1:COMP_CWORD - 1}"; do
-		if [ "$w" = -- ]; then	# a command of one's own
+		if [ "$w" = -- ]; then	# the user's own command follows
 			mapfile -t COMPREPLY < <(compgen -cf -- "$cur")
 			return
 		fi

@@ -1,11 +1,11 @@
--- innet.lua - Wireshark and tshark read what innet's tools send
+-- innet.lua - let Wireshark and tshark dissect the packets of innet
 --
 --	tshark -X lua_script:innet.lua -r trace.pcap
 --
--- or, for good, copy it to the folder of plug-ins (Wireshark: Help, About,
--- Folders, "Personal Lua Plugins").  The layouts are those of innet-wire(5):
--- updates and models, gradient segments and control messages are known by
--- their DSCP, on any port; DLP by its ports, a preference.
+-- To install it permanently, copy it to the folder of plug-ins (Wireshark: Help,
+-- About, Folders, "Personal Lua Plugins").  innet-wire(5) defines the layouts.  The
+-- dissector recognises updates, models, gradient segments and control messages by
+-- their DSCP on any port, and DLP by its ports, which are a preference.
 
 local update = Proto("innet.update", "innet update (Olaf)")
 local segment = Proto("innet.segment", "innet gradient segment (iSwitch)")
@@ -40,8 +40,8 @@ local states = {
 	"CONFIGURE", "VECTOR", [10] = "poll",
 }
 
--- A protocol's fields, from rows of name, kind of field, text, and what else
--- its ProtoField takes.
+-- Make the fields of a protocol from rows of name, kind of field, text, and other
+-- arguments of ProtoField.
 local function fields(proto, rows)
 	local f = {}
 	for _, row in ipairs(rows) do
@@ -53,7 +53,7 @@ local function fields(proto, rows)
 	return f
 end
 
--- A protocol's expert notes, from names and texts; all are warnings.
+-- Make the expert notes of a protocol from names and texts; all are warnings.
 local function notes(proto, rows)
 	local e = {}
 	for name, text in pairs(rows) do
@@ -213,20 +213,20 @@ local de = notes(dlp, {
 	snaplen = "Cut by the capture",
 })
 
--- One line on top of a packet's tree and in the list of packets.
+-- Put a line at the top of a packet's tree and into the list of packets.
 local function headline(tree, pinfo, name, text)
 	pinfo.cols.protocol = name
 	pinfo.cols.info = text
 	tree:append_text(": " .. text)
 end
 
--- Note that a packet does not fit, unless it is the capture that cut it.
+-- Add a note that a packet has a wrong length, unless the capture has cut it.
 local function note_length(tree, tvb, experts, name)
 	tree:add_proto_expert_info(tvb:reported_len() > tvb:len() and
 	    experts.snaplen or experts[name])
 end
 
--- Is any of a vector's binary32 infinite or not a number?
+-- Is an element of a vector of binary32 infinite or NaN?
 local function nonfinite(range)
 	local raw = range:raw()
 	for i = 4, #raw, 4 do
@@ -242,8 +242,7 @@ local function finite(x)
 	return x == x and math.abs(x) ~= math.huge
 end
 
--- What is left from `at` on, as a vector of `n` elements whose first few are
--- read out.
+-- Add the bytes from `at` on as a vector of `n` elements, and show the first few.
 local function add_vector(tree, field, tvb, at, n)
 	local range = tvb(at, 4 * n)
 	local item = tree:add(field, range)
@@ -256,7 +255,8 @@ local function add_vector(tree, field, tvb, at, n)
 	return range
 end
 
--- The first element in a packet of n out of `elements`; nil if it cannot be.
+-- Return the number of the first element in a packet with n of `elements`
+-- elements, or nil if no such packet exists.
 local function first_element(elements, n, following)
 	if n == 0 or n > elements then
 		return nil
@@ -279,7 +279,7 @@ local function dissect_status(tvb, tree)
 	tree:add(uf.capacity, tvb(38, 2))
 end
 
--- The vector behind the `head` bytes of a header that says so much.
+-- Add the vector after a header of `head` bytes.
 local function dissect_range(tvb, tree, head, elements, following)
 	local bytes = tvb:len() - head
 	local n = math.floor(bytes / 4)
@@ -381,7 +381,8 @@ local function dissect_segment(tvb, pinfo, root, proof)
 	end
 end
 
--- The body of a control message, field by field; `wide` is whether all fitted.
+-- Read the body of a control message field by field; `wide` says whether all fields
+-- fitted.
 local function reader(tree, body)
 	local r = { at = 0, wide = true }
 	local bytes = body and body:len() or 0
@@ -395,7 +396,7 @@ local function reader(tree, body)
 		tree:add(field, range)
 		return range
 	end
-	-- The same of a byte that has more fields.
+	-- Do the same with a byte that has several fields.
 	function r.again(field, n)
 		local range = r.add(field, n)
 		r.at = range and r.at - n or r.at
@@ -419,7 +420,7 @@ local function read_seg(r)
 	r.add(cf.index, 3)
 end
 
--- The indices of a bitmap's bits from `base` on, in runs, the first few.
+-- Return the first few indices of the bits in a bitmap from `base` on, as runs.
 local function lacking(range, base)
 	local raw, runs, first = range:raw(), {}, nil
 	for k = 0, 8 * #raw do
@@ -441,7 +442,7 @@ local function lacking(range, base)
 	return table.concat(runs, " ")
 end
 
--- A bitmap of what lacks, behind its length.
+-- Read the length and the bitmap of missing segments.
 local function read_bitmap(r, tree, base)
 	local bytes = r.add(cf.bytes, 2)
 	if bytes and bytes:uint() > 0 then
@@ -453,7 +454,7 @@ local function read_bitmap(r, tree, base)
 	end
 end
 
--- The Seg of a Probe, NACK or STATE; the index of its bitmap's first bit.
+-- Read the Seg of a Probe, NACK or STATE; return the index of the bitmap's first bit.
 local function read_base(r)
 	r.add(cf.iteration, 3)
 	r.add(cf.contributions, 2)
@@ -461,7 +462,7 @@ local function read_base(r)
 	return base and base:uint() or 0
 end
 
--- A Help, or a Probe or NACK, which look alike if nothing was sent yet.
+-- Read a Help, Probe or NACK; a Probe and a NACK look alike if nothing was sent yet.
 local function read_help(r, tree)
 	if r.left() < PROBE_BYTES then
 		read_seg(r)
@@ -574,7 +575,7 @@ local function read_salt(r)
 	r.add(cf.epoch, 4)
 end
 
--- What stands behind action and status in an Ack.
+-- Read the fields after action and status in an Ack.
 local answers = {
 	[1] = function(r, status)
 		r.add(cf.member, 2)
@@ -634,7 +635,7 @@ local answers = {
 	[20] = read_text,
 }
 
--- The text of an Ack for the list of packets, or nil where it ends too soon.
+-- Return the text of an Ack for the list of packets, or nil if the Ack is truncated.
 bodies[8] = function(r, tree)
 	local acked, status = r.add(cf.acked, 1), r.add(cf.status, 1)
 	if not status then
@@ -654,7 +655,7 @@ bodies[8] = function(r, tree)
 	    said or statuses[status] or "status " .. status)
 end
 
--- A cookie and a MAC behind the body, which ends at `at`.
+-- Read a cookie and a MAC after the body, which ends at `at`.
 local function read_trust(tree, tvb, at, proves, sealed)
 	if proves then
 		tree:add(cf.nonce, tvb(at, 8))
@@ -754,7 +755,7 @@ local by_dscp = {
 local dscp4 = Field.new("ip.dsfield.dscp")
 local dscp6 = Field.new("ipv6.tclass.dscp")
 
--- The DSCP of the innermost IP header before this datagram.
+-- Return the DSCP of the innermost IP header before this datagram.
 local function dscp()
 	local all = { dscp4() }
 	if #all == 0 then

@@ -1,5 +1,5 @@
-# Run by systemd, process 1 of the root of fresh.sh: the units, as innet-security(7)
-# says, and what they are for.
+# systemd, which is process 1 in the root folder of fresh.sh, runs this script.  It
+# starts the units as innet-security(7) describes, and tests their services.
 set -eu -o pipefail
 trap 'echo "failed: $BASH_COMMAND"' ERR
 export HOME=/root
@@ -26,7 +26,7 @@ if [ ! -e /etc/innet/key ]; then
 fi
 cp /etc/innet/key key
 echo 'a password of many words' >/etc/innet/password
-# the server beside the switch, which has the port of both
+# the server needs another port, because the switch has the port of both
 echo LISTEN=127.0.0.1:46639 >/etc/default/innet-ps
 systemctl --version | sed -n 1p
 for u in switch ps memory; do
@@ -68,7 +68,7 @@ kill -9 "$(value innet-memory MainPID)"
 waited eval '[ "$(cli ping)" = PONG ]'
 echo "innet-memory: killed, and started again"
 
-# the module, in Redis as its administrator has it
+# load the module into Redis, as an administrator would
 unset REDISCLI_AUTH
 grep -q innet_per /etc/redis/redis.conf || echo "loadmodule $(dpkg -L innet-redis | grep innet_per.so)" >>/etc/redis/redis.conf
 systemctl restart redis-server || { tail -n 20 /var/log/redis/*.log; journalctl --no-pager -n 20 -u redis-server; exit 1; }

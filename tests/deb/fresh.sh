@@ -1,22 +1,24 @@
 #!/usr/bin/env bash
-# fresh.sh - the Debian packages of this tree, on a fresh Debian 12
+# fresh.sh - test the Debian packages of this tree on a fresh Debian 12
 #
 #	tests/deb/fresh.sh [--from STEP] [--to STEP] [--tests 'FILE...'] ROOT
 #
-# From nothing, in these steps:
+# The steps are:
 #
 #   packages  make deb, in build/
 #   root      debootstrap puts Debian 12 into the folder ROOT, which must be new
-#   install   apt installs the packages there, with what they depend on
-#   manual    man opens innet(7) and every other page, every tool says its version
+#   install   apt installs the packages there, with their dependencies
+#   manual    man opens innet(7) and every other page, and every tool prints its
+#             version
 #   units     systemd is process 1 there and starts the units; workers train
-#             through them with a key, Redis loads the module
-#   demo      the demonstration, by a user, from what is installed; on a machine
-#             that is busy its agents come too late to learn, and it fails
-#   tests     make check-installed, of a tree where no tool was built
+#             through them with a key, and Redis loads the module
+#   demo      a user runs the installed demonstration; on a busy machine its agents
+#             are too slow to learn, and this step fails
+#   tests     make check-installed runs in a tree in which no tool was built
 #
-# --from goes on with a ROOT that is there, --tests runs these of the tests, such
-# as tests/bats/live.bats.  It prints its findings; status 1 when a step failed.
+# --from continues with an existing ROOT.  --tests selects test files, such as
+# tests/bats/live.bats.  The script prints its findings; the exit status is 1 if a
+# step failed.
 #
 # It needs root, 6 GB, the mirror of this machine's apt, and on Debian: apt-get
 # install debootstrap debhelper lintian systemd-container, and what ./bootstrap
