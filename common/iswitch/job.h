@@ -383,10 +383,10 @@ static inline int64_t job_next_iteration(const struct job *j);
 /*
  * Are all results from iteration n on still kept?  Results that an asynchronous
  * rack has lacked since it was restarted count as kept, because the rack gets
- * them from its parent.  This does not
- * hold for rounds before the first one, although the rack may have some of their
- * results.  A worker that lacks such a round also needs the result before it as
- * a proof, and the rack does not accept this result.
+ * them from its parent.  This does not hold for rounds before the first one,
+ * although the rack may have some of their results.  A worker that lacks such a
+ * round also needs the result before it as a proof, and the rack does not
+ * accept this result.
  */
 static inline bool job_keeps_results_from(const struct job *j, int64_t n);
 
