@@ -122,7 +122,8 @@ rising_row(const struct table *t, void *arg)
 	const struct curve *c = arg;
 
 	if (c->n > 0 && table_real(t, 0) < c->at[c->n - 1][0])
-		errx(1, "%s:%lu: %s %s is less than that of the row before",
+		errx(1, "%s:%lu: %s %s is less than the value in "
+		    "the row before",
 		    t->path, t->line,
 		    t->names[0], t->field[0]);
 	reward_row(t, arg);

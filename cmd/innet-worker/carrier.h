@@ -28,8 +28,8 @@
 enum {
 	CARRIER_AT_ONCE = 64, /* number of events or batches before other work
 			       * is done */
-	CARRIER_MISSES = 16	/* number of messages for which no place is
-				 * guessed after a wrong guess */
+	CARRIER_MISSES = 16	/* after a wrong guess, number of messages whose
+				 * place the worker does not guess */
 };
 
 enum carrier_event {
@@ -57,8 +57,8 @@ struct carrier {
 	struct udp_scatter place; /* place in the vector for the data of the
 				   * message, if `placed` is true */
 	bool placed;
-	unsigned misses;	/* number of further messages for which no place
-				 * is guessed */
+	unsigned misses;	/* number of further messages whose place the
+				 * worker does not guess */
 	unsigned batches; /* number of batches received since the last wait */
 	struct child child;
 	struct stream_order order; /* state of the exchange of messages with the

@@ -149,8 +149,8 @@ relay_tag_retag_up(
 }
 
 /*
- * Replace the counter and the tag at the end of a packet that is sent down, for
- * all receivers.
+ * Replace the counter and the tag at the end of a packet for the workers below.
+ * The tag is valid for all of these receivers.
  */
 static inline void
 relay_tag_retag_down(struct relay_tag *h, uint8_t *p, uint32_t bytes)

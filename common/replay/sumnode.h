@@ -48,9 +48,10 @@ struct sumnode_next {
 };
 
 /*
- * The top of a tree.  It contains the sum before each of 256 nodes.  For each
- * multiple of 2^shift it also contains the node in which this sum lies, so that
- * a search needs only one or two steps.
+ * The top of a tree.  For each of 256 nodes, it contains the sum of all weights
+ * before that node.  For each multiple of 2^shift, it also contains the node in
+ * which a search for this multiple ends.  Any search therefore needs only one
+ * or two steps here.
  */
 enum { SUMNODE_TOPS = SUMNODE_K * SUMNODE_K, SUMNODE_GUIDES = 512 };
 struct sumnode_top {

@@ -153,7 +153,7 @@ plane_send_ack(struct plane *pl, const struct packet *p,
 }
 
 /*
- * Send an Ack without a MAC that contains the status and, if `pass` is not
+ * Send an Ack without a MAC.  The Ack contains the status and, if `pass` is not
  * NULL, the cookie at `pass`.  Send no challenge that is longer than the
  * request, because an attacker could use such challenges for amplification.
  * Returns whether the Ack was sent.

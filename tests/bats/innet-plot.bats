@@ -297,7 +297,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	two_runs
 	echo 150,3,1,3 >>a.csv
 	run -1 innet-plot rewards --group g b.csv a.csv
-	[ "$output" = "innet-plot: a.csv:5: step 150 is less than that of the row before" ]
+	[ "$output" = "innet-plot: a.csv:5: step 150 is less than the value in the row before" ]
 	head -n 1 b.csv >e.csv
 	run -1 innet-plot rewards --group g e.csv
 	[[ $output == *"e.csv: contains no episodes"*"e.csv: contains nothing to draw" ]]

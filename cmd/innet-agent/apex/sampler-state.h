@@ -104,8 +104,10 @@ struct sampler {
 	struct rng rng;
 
 	/* These are for tables: */
-	uint64_t *ids;		/* `rows` identifiers in order of arrival */
-	float *values;		/* `rows` values; both arrays are owned */
+	uint64_t *ids;		/* `rows` identifiers in order of arrival;
+				 * owned */
+	float *values;		/* `rows` probabilities, and later `rows`
+				 * importance weights; owned */
 	double *chance;		/* probability of each row in round 0; owned */
 	struct round round[2];	/* rounds that were requested, the oldest
 				 * first */

@@ -470,7 +470,7 @@ static inline bool
 format_field_text(struct json_reader *r, const char *text, struct format *f)
 {
 	const char *eq = strchr(text, '=');
-	char name[32] = "", hint[NEAREST_TEXT];
+	char name[NEAREST_MAX] = "", hint[NEAREST_TEXT];
 	cJSON *o;
 	bool ok;
 	int role;

@@ -210,7 +210,7 @@ reply_by_reference(struct client *c, const struct frames *f,
 /*
  * Prefetch the data of a group of draws, which begins at draw i.  The data are
  * spread over the memory.  With this prefetch, a draw takes two thirds of the
- * time that it takes without.
+ * time of a draw without prefetch.
  */
 static void
 prefetch_group(const struct frames *f, const struct replay_buffer_draw *d,
