@@ -416,6 +416,33 @@ iswitch_is_behind_parent(const struct iswitch_job *job,
 }
 
 /*
+ * Does the first worker of this rack still have to send its Join again?  The
+ * rack joined its parent because of a Join of this worker, and the parent has
+ * accepted the rack.  The rack waits for the worker for as long as two Joins
+ * take.
+ */
+static inline bool
+iswitch_awaits_founder(const struct iswitch_job *job, uint64_t now_ns)
+{
+	return job->parent.wanted && job->parent.membership.joined &&
+	    job->core.members.present == 0 &&
+	    now_ns - job->parent.wanted_ns < ISWITCH_FOUNDER_NS;
+}
+
+/*
+ * Does this Join need an iteration to which the first worker of the rack, which
+ * is not a member yet, cannot contribute?
+ */
+static inline bool
+iswitch_is_behind_founder(const struct iswitch_job *job,
+    const struct control_join *join, uint64_t now_ns)
+{
+	return !job->core.cf->async && !job->parent.again &&
+	    iswitch_awaits_founder(job, now_ns) && join->sends_state &&
+	    sums_unwrap(join->next, job->core.newest) < job->core.start;
+}
+
+/*
  * Write the salt and the epoch that member m needs for authentication tags into
  * the member's Ack.  t is the next iteration of the member.
  */
@@ -697,6 +724,7 @@ iswitch_join_member(struct iswitch *s, struct iswitch_job *job,
 	enum control_status status;
 
 	if (iswitch_is_behind_parent(job, join) ||
+	    iswitch_is_behind_founder(job, join, now_ns) ||
 	    !iswitch_may_join_at(core, join))
 		return CONTROL_REFUSED;
 	/* tell the parent that this job has begun earlier */
@@ -1031,7 +1059,7 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 	iswitch_put_values(s, &job->core,
 	    status == CONTROL_DONE ? id : MEMBERS_NONE, join.wants_instance,
 	    a);
-	if (status != CONTROL_DONE)
+	if (status != CONTROL_DONE && !iswitch_awaits_founder(job, now_ns))
 		iswitch_release_if_empty(s, job);
 	return true;
 }

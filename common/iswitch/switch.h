@@ -120,6 +120,9 @@ enum {
 #define ISWITCH_AHEAD_NS UINT64_C(1000000000)	/* a rack asks its parent for
 						 * the parent's round only once
 						 * in this time */
+#define ISWITCH_FOUNDER_NS UINT64_C(2000000000)	/* a rack waits this long for
+						 * the Join of its first
+						 * worker */
 #define ISWITCH_OLD_JOIN_NS 1000000000u	/* longest time after which a Join that
 					 * was sent can still arrive */
 #define ISWITCH_IDLE_NS 10000000000u	/* a job that has received no data is

@@ -635,6 +635,50 @@ test_same_port(uint32_t slots)
 	rigged_close(&rig_plane);
 }
 
+/*
+ * Seed 7200222462: a restarted rack begins at the iteration of a worker that
+ * cannot contribute to the iteration before.  Before this worker has sent its
+ * Join again, another worker comes that needs the iteration before.
+ */
+static void
+test_awaits_founder(void)
+{
+	struct control_join j = first;
+	struct control_ack a, up = admit(7);
+	struct job_conf cf = rig_conf(2);
+
+	cf.child = true;
+	up.span = 0;
+	j.worker = 1;
+	j.next = 26;
+	rig_open(&cf, 0);
+	rig_join_as(1001, j, &a);
+	answer(up);
+	j.worker = 0;
+	j.next = 25;
+	j.again = true;
+	ok(rig_join_as(1000, j, &a) == CONTROL_REFUSED && a.next == 26,
+	    "a rack refuses a worker that needs an iteration to which the "
+	    "first worker cannot contribute");
+	j.worker = 1;
+	j.next = 26;
+	j.again = false;
+	ok(rig_join_as(1001, j, &a) == CONTROL_DONE && a.next == 26 &&
+	    a.members == 1, "it still expects the first worker");
+	rigged_close(&rig_plane);
+	j.worker = 1;
+	rig_open(&cf, 0);
+	rig_join_as(1001, j, &a);
+	answer(up);
+	rig_now += ISWITCH_FOUNDER_NS;
+	j.worker = 0;
+	j.next = 25;
+	j.again = true;
+	ok(rig_join_as(1000, j, &a) == CONTROL_DONE && a.next == 25,
+	    "it does not wait for a first worker that has ended");
+	rigged_close(&rig_plane);
+}
+
 /* Send the parent's answer that the result of segment 0 of t is gone. */
 static void
 send_gone(uint32_t t)
@@ -786,6 +830,7 @@ main(void)
 	test_refused_for_another();
 	test_same_port(3);
 	test_same_port(0);
+	test_awaits_founder();
 	test_needless_iteration();
 	test_catches_up();
 	test_rack_gives_again();
