@@ -14,7 +14,7 @@ load in-path
 @test "in the path: a switch can use tap devices, and uses them where packet sockets are not allowed" {
 	rack
 	in_path -v --backend packet
-	said 'back-end packet: .* by '
+	said 'back-end packet: .* use '
 	end_switch
 	rm switch.err
 	for backend in tap auto; do
@@ -22,7 +22,7 @@ load in-path
 			--backend $backend --port-rate server=10Mbit --report switch.json >switch.out 2>switch.err 3>&- &
 		switch=$!
 		pids="$pids $switch"
-		said 'back-end tap: .* by '
+		said 'back-end tap: .* use '
 		server
 		for w in 0 1; do worker $w --synthetic 4kB --interval 1ms -c 200; done
 		join_workers

@@ -235,6 +235,6 @@ told() { jq ".$1" out.json; }
 	jq -e '.received == 3 and .max_age_ns < 60e9' age
 	jq -e '.received == 3 and .max_age_ns > 1e18' age--no-stamp
 	[ ! -s err ]
-	grep -q 'they may have been replayed with --no-stamp' err--no-stamp
+	grep -q 'the packets may have been replayed with --no-stamp' err--no-stamp
 	run -2 innet-replay -r in.pcap -w out.pcap --no-stamp
 }

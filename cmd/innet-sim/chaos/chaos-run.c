@@ -7,7 +7,9 @@
 
 #include "cmd/innet-sim/chaos/chaos-run.h"
 #include "cmd/innet-sim/run/network.h"
+#include "cmd/innet-sim/training/send-limit.h"
 #include "cmd/innet-sim/training/train-result.h"
+#include "common/base/message.h"
 
 enum {
 	EVENTS_FACTOR = 400,	/* limit on the number of events per segment */
@@ -15,6 +17,9 @@ enum {
 				 * severe runs: if half of all packets are lost,
 				 * a Fetch and its Chunk cross all six links
 				 * only once in 64 attempts */
+	SENT = 2000, SENT_FACTOR = 100,	/* limit on the packets that a node
+					 * sends in a second without a result,
+					 * and the part for each segment */
 	BYTES = 6 << 20, PLANE_BYTES = 1 << 20,
 	BYTES_FACTOR = 4096 /* limit on the memory of a simulated machine, in
 			     * bytes per segment */
@@ -97,6 +102,7 @@ chaos_run_one(const struct chaos_plan *p, struct chaos_tally *n,
 	const uint64_t before = get_held_bytes();
 	struct sim *s = network_new(&p->sc, p->seed);
 	struct training *t = s->training;
+	struct send_limit limit;
 
 	wrong[0] = '\0';
 	s->wrong = wrong;
@@ -104,6 +110,9 @@ chaos_run_one(const struct chaos_plan *p, struct chaos_tally *n,
 	    p->t.workers;
 	s->most *= p->severe ? SEVERE_FACTOR : 1;
 	link_faults_open(s, &p->rates, p->share);
+	if (!send_limit_init(&limit, s->nodes, SENT + SENT_FACTOR * t->segs))
+		err(1, "no memory");
+	s->send_limit = &limit;
 	sim_run(s);
 	if (p->memory_bytes > 0 && strstr(wrong,
 	    control_status_text(CONTROL_NO_ROOM)) != NULL) {
@@ -122,6 +131,7 @@ chaos_run_one(const struct chaos_plan *p, struct chaos_tally *n,
 		sim_report_wrong(s,
 		    "memory: %" PRIu64 " bytes are still allocated at the end",
 		    get_held_bytes() - before);
+	send_limit_free(&limit);
 	link_faults_free(s);
 	network_free(s);
 	n->findings += wrong[0] != '\0';

@@ -322,6 +322,8 @@ struct sim {
 					 * SIM_WRONG_BYTES long; if NULL, an
 					 * error ends the process */
 	uint64_t most;	/* limit on the number of events; 0: no limit */
+	struct send_limit *send_limit;	/* limit on the packets of each node, or
+					 * NULL; borrowed */
 };
 
 enum { SIM_WRONG_BYTES = 200 };

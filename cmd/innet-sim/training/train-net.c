@@ -5,10 +5,12 @@
 #include "config.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/innet-sim/training/train-net.h"
+#include "cmd/innet-sim/training/send-limit.h"
 #include "common/base/message.h"
 #include "common/wire/frame.h"
 
@@ -100,6 +102,11 @@ train_send_packet(struct sim *s, struct training *t, struct sim_pipe *pipe,
     const struct sim_packet *p, uint64_t ready_ns)
 {
 	t->n[TRAIN_PUT]++;
+	if (s->send_limit != NULL && !send_limit_count(s->send_limit,
+	    p->dg.from->index, s->now_ns, t->ledger->results))
+		sim_report_wrong(s, "storm: %s sends more than %" PRIu64
+		    " packets in a second without a result", p->dg.from->name,
+		    s->send_limit->most);
 	sim_send(s, pipe, p, ready_ns);
 }
 
