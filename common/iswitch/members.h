@@ -23,8 +23,12 @@
 
 enum { MEMBERS_MAX = 4096, MEMBERS_NONE = UINT32_MAX };
 
-enum { MEMBERS_CATCH_UP = 16 };	/* maximum number of rounds that are sent again
-				 * for one Probe */
+enum {
+	MEMBERS_CATCH_UP = 16,		/* maximum number of rounds that are
+					 * sent again for one Probe */
+	MEMBERS_CATCH_UP_MAX = 1024	/* limit on the results of these rounds,
+					 * if there is more than one */
+};
 #define MEMBERS_NO_PUSH INT64_MIN	/* value of `push` if the member has
 					 * sent no push */
 

@@ -239,7 +239,7 @@ static inline enum membership_news membership_receive(struct membership *m,
 /*
  * Process message c, which the channel has not accepted.  An attacker may have
  * sent the message, so the message never ends the membership.  It can only
- * cause one more Join.
+ * cause one more Join, and a pause until this Join is answered.
  */
 static inline void membership_receive_doubtful(struct membership *m,
     enum channel_client_news news, const struct control *c, uint64_t now_ns);
@@ -577,12 +577,15 @@ membership_receive_ack(struct membership *m, const struct control *c,
 
 /* Resume the job after a Halt. */
 static inline enum membership_news
-membership_resume(struct membership *m)
+membership_resume(struct membership *m, uint64_t now_ns)
 {
 	if (!m->halted)
 		return MEMBERSHIP_NOTHING;
 	m->halted = false;
-	if (m->joined && !m->join_open && !m->closed)
+	/* a Join that was refused because of the Halt must be sent again */
+	if (m->forgotten)
+		m->join_ns = now_ns;
+	else if (m->joined && !m->join_open && !m->closed)
 		m->join_ns = MEMBERSHIP_NEVER;
 	return MEMBERSHIP_RESUMED;
 }
@@ -601,7 +604,7 @@ membership_receive(struct membership *m, const struct control *c,
 	} else if (c->job == m->cf.job) {
 		switch (c->action) {
 		case CONTROL_HALT: news = membership_halt(m, now_ns); break;
-		case CONTROL_RESUME: news = membership_resume(m); break;
+		case CONTROL_RESUME: news = membership_resume(m, now_ns); break;
 		case CONTROL_RESET:
 			news = membership_end_with(m, MEMBERSHIP_RESET);
 			break;

@@ -425,20 +425,21 @@ static inline bool
 iswitch_awaits_founder(const struct iswitch_job *job, uint64_t now_ns)
 {
 	return job->parent.wanted && job->parent.membership.joined &&
+	    job->parent.membership.end == MEMBERSHIP_GOING &&
 	    job->core.members.present == 0 &&
 	    now_ns - job->parent.wanted_ns < ISWITCH_FOUNDER_NS;
 }
 
 /*
- * Does this Join need an iteration to which the first worker of the rack, which
- * is not a member yet, cannot contribute?
+ * Does this Join need an iteration before that of the first worker of the rack,
+ * which is not a member yet?  If so, the answer waits for the first worker.
  */
 static inline bool
 iswitch_is_behind_founder(const struct iswitch_job *job,
     const struct control_join *join, uint64_t now_ns)
 {
-	return !job->core.cf->async && !job->parent.again &&
-	    iswitch_awaits_founder(job, now_ns) && join->sends_state &&
+	return (job->core.cf->async || !job->parent.again) &&
+	    iswitch_awaits_founder(job, now_ns) &&
 	    sums_unwrap(join->next, job->core.newest) < job->core.start;
 }
 
@@ -724,7 +725,6 @@ iswitch_join_member(struct iswitch *s, struct iswitch_job *job,
 	enum control_status status;
 
 	if (iswitch_is_behind_parent(job, join) ||
-	    iswitch_is_behind_founder(job, join, now_ns) ||
 	    !iswitch_may_join_at(core, join))
 		return CONTROL_REFUSED;
 	/* tell the parent that this job has begun earlier */
@@ -919,7 +919,8 @@ iswitch_await_parent(struct iswitch *s, struct iswitch_job *job,
     struct control_ack *a, uint64_t now_ns)
 {
 	if (!s->cf.job.child ||
-	    (job->parent.wanted && job->parent.membership.joined))
+	    (job->parent.wanted && job->parent.membership.joined &&
+	    job->parent.membership.end == MEMBERSHIP_GOING))
 		return false;
 	if (job->parent.wanted &&
 	    job->parent.membership.end == MEMBERSHIP_REFUSED) {
@@ -939,17 +940,20 @@ iswitch_await_parent(struct iswitch *s, struct iswitch_job *job,
 }
 
 /*
- * Has the parent refused this switch at another iteration than that of the
- * Join?  If so, the refusal does not concern the worker that sent the Join.
+ * Has the parent refused this switch at an earlier iteration than that of the
+ * Join?  If so, the refusal does not concern the worker that sent the Join.  A
+ * worker at an earlier iteration is refused as well: otherwise two workers could
+ * have each other's answer discarded for ever.
  */
 static inline bool
-iswitch_was_refused_elsewhere(const struct iswitch_job *job,
+iswitch_was_refused_earlier(const struct iswitch_job *job,
     const struct control_join *join)
 {
 	const struct membership *up = &job->parent.membership;
 
 	return job->parent.wanted && up->end == MEMBERSHIP_REFUSED &&
-	    up->status == CONTROL_REFUSED && up->join_next != join->next;
+	    up->status == CONTROL_REFUSED &&
+	    seg_before(up->join_next, join->next);
 }
 
 static inline bool
@@ -1007,7 +1011,7 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 		iswitch_release_if_empty(s, job);
 		ref = NULL;
 	}
-	if (iswitch_was_refused_elsewhere(job, &join))
+	if (iswitch_was_refused_earlier(job, &join))
 		iswitch_release_if_empty(s, job);
 	if (!job_has_memory(&job->core))
 		status = iswitch_found_job(s, job, from, &join, floats,
@@ -1020,6 +1024,9 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 			return iswitch_parent_is_silent(s, job, a, now_ns);
 	} else if (status != CONTROL_DONE) {
 		;
+	} else if (ref == NULL && iswitch_is_behind_founder(job, &join,
+	    now_ns)) {
+		return false;
 	} else if (ref == NULL && iswitch_is_behind_worker(job, &join,
 	    now_ns)) {
 		iswitch_send_membership(s, job, now_ns);

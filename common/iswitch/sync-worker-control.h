@@ -229,7 +229,11 @@ sync_worker_apply_news(struct sync_worker *l, enum membership_news news,
 		sync_worker_start_repair(l, now_ns);
 		sync_worker_resume(l, now_ns);
 		break;
-	case MEMBERSHIP_STAYS: sync_worker_update_values(l); break;
+	case MEMBERSHIP_STAYS:
+		sync_worker_update_values(l);
+		if (l->timer_ns == SYNC_WORKER_NEVER)
+			sync_worker_arm_timer(l, now_ns);
+		break;
 	case MEMBERSHIP_RESUMED:
 		sync_worker_update_values(l);
 		sync_worker_resume(l, now_ns);

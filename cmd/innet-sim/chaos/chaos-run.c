@@ -13,7 +13,7 @@
 
 enum {
 	EVENTS_FACTOR = 400,	/* limit on the number of events per segment */
-	SEVERE_FACTOR = 4,	/* factor by which this limit is higher for
+	SEVERE_FACTOR = 4,	/* factor by which the limits are higher for
 				 * severe runs: if half of all packets are lost,
 				 * a Fetch and its Chunk cross all six links
 				 * only once in 64 attempts */
@@ -110,7 +110,8 @@ chaos_run_one(const struct chaos_plan *p, struct chaos_tally *n,
 	    p->t.workers;
 	s->most *= p->severe ? SEVERE_FACTOR : 1;
 	link_faults_open(s, &p->rates, p->share);
-	if (!send_limit_init(&limit, s->nodes, SENT + SENT_FACTOR * t->segs))
+	if (!send_limit_init(&limit, s->nodes, (p->severe ? SEVERE_FACTOR : 1) *
+	    (SENT + SENT_FACTOR * t->segs)))
 		err(1, "no memory");
 	s->send_limit = &limit;
 	sim_run(s);

@@ -372,6 +372,18 @@ doubts(void)
 	ok(receive_ack(&m, 3, m.join_xid, in, 5 * SECOND + 1) ==
 	    MEMBERSHIP_IN && membership_works(&m),
 	    "it sends them again when its Join is answered");
+	membership_receive_doubtful(&m, CHANNEL_CLIENT_CHALLENGED, &c,
+	    5 * SECOND + 2);
+	write_message(&m, 5 * SECOND + 2);
+	receive_ack(&m, 3, m.join_xid, (struct control_ack){
+	    .action = CONTROL_JOIN, .status = CONTROL_NOT_READY },
+	    5 * SECOND + 3);
+	membership_receive(&m, &(struct control){ .action = CONTROL_RESUME,
+	    .job = 3, .xid = 90 }, 5 * SECOND + 4);
+	ok(write_message(&m, 5 * SECOND + 4) == CONTROL_JOIN,
+	    "if its Join was refused because of a halt, it sends the Join "
+	    "again when the job resumes");
+	receive_ack(&m, 3, m.join_xid, in, 5 * SECOND + 5);
 	membership_join(&m, 6 * SECOND);
 	write_message(&m, 6 * SECOND);
 	membership_receive_doubtful(

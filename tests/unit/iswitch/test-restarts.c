@@ -593,6 +593,14 @@ test_refused_for_another(void)
 	up = await_join();
 	ok(up.next == 37, "it asks its parent about the iteration of this "
 	    "worker");
+	answer(no);
+	j.worker = 0;
+	j.next = 4;
+	rig_n = 0;
+	ok(rig_join_as(1000, j, &a) == CONTROL_REFUSED && a.next == 36 &&
+	    count_posts(POST_PARENT, CONTROL_TOS, CONTROL_JOIN) == 0,
+	    "it refuses a worker at an earlier iteration without asking its "
+	    "parent, so that two workers cannot prevent each other's answers");
 	rigged_close(&rig_plane);
 }
 
@@ -657,15 +665,23 @@ test_awaits_founder(void)
 	j.worker = 0;
 	j.next = 25;
 	j.again = true;
-	ok(rig_join_as(1000, j, &a) == CONTROL_REFUSED && a.next == 26,
-	    "a rack refuses a worker that needs an iteration to which the "
-	    "first worker cannot contribute");
+	ok(rig_join_as(1000, j, &a) == -1,
+	    "a rack does not answer a worker that needs an iteration to which "
+	    "the first worker cannot contribute");
 	j.worker = 1;
 	j.next = 26;
 	j.again = false;
 	ok(rig_join_as(1001, j, &a) == CONTROL_DONE && a.next == 26 &&
 	    a.members == 1, "it still expects the first worker");
+	j.worker = 0;
+	j.next = 25;
+	j.again = true;
+	ok(rig_join_as(1000, j, &a) == CONTROL_REFUSED && a.next == 26,
+	    "when the first worker is a member, the rack refuses the other "
+	    "one, which fetches a state");
 	rigged_close(&rig_plane);
+	j.next = 26;
+	j.again = false;
 	j.worker = 1;
 	rig_open(&cf, 0);
 	rig_join_as(1001, j, &a);
