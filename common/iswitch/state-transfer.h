@@ -94,6 +94,8 @@ struct state_receiver {
 					 * number of chunks that were requested
 					 * and have not arrived */
 	uint64_t news_ns, ask_ns, wait_ns;
+	uint64_t chunk_ns;		/* time when the last missing chunk
+					 * arrived */
 	unsigned spoilt;		/* number of states that were received
 					 * with a wrong CRC */
 };
@@ -336,6 +338,14 @@ state_receiver_receive(
 {
 	if (h->end != STATE_RECEIVER_GOING)
 		return;
+	/*
+	 * While chunks arrive, an answer without the snapshot is late or comes
+	 * from another sender.
+	 */
+	if (h->snapshot != 0 && h->here > 0 &&
+	    now_ns - h->chunk_ns < TRANSFER_LAST_NS &&
+	    (!k->ready || k->snapshot != h->snapshot))
+		return;
 	h->sender = k->sender;
 	if (!k->ready) {		/* the sender is still taking the
 					 * snapshot */
@@ -353,6 +363,7 @@ state_receiver_receive(
 	    k->data_bytes);
 	h->came[k->index] = 1;
 	h->here++;
+	h->chunk_ns = now_ns;
 	h->out -= h->out > 0;
 	h->wait_ns = TRANSFER_FIRST_NS;
 	h->ask_ns = now_ns + h->wait_ns;

@@ -167,11 +167,17 @@ test_heir(void)
 	k.index = 1;
 	k.crc = crc32c(0, (uint8_t[2 * TRANSFER_CHUNK_BYTES]){ 0 },
 	    2 * TRANSFER_CHUNK_BYTES);
-	receive_chunk(&h, k, 0);
-	ok(h.end == STATE_RECEIVER_GOING && h.here == 1,
-	    "a chunk of another snapshot starts the transfer again");
+	receive_chunk(&h, k, 249 * MS);
+	receive_chunk(&h, (struct transfer_chunk){ .ready = false }, 249 * MS);
+	ok(h.end == STATE_RECEIVER_GOING && h.here == 1 && h.snapshot != 4 &&
+	    h.snapshot != 0, "while chunks arrive, a late answer does not "
+	    "start the transfer again (chaos seed 7500000726)");
+	receive_chunk(&h, k, 250 * MS);
+	ok(h.end == STATE_RECEIVER_GOING && h.here == 1 && h.snapshot == 4,
+	    "after a silence, a chunk of another snapshot starts the transfer "
+	    "again");
 	k.index = 0;
-	receive_chunk(&h, k, 0);
+	receive_chunk(&h, k, 251 * MS);
 	ok(h.end == STATE_RECEIVER_HAS, "the transfer of the other snapshot "
 	    "ends");
 	state_receiver_free(&h);
