@@ -466,7 +466,8 @@ async_weights_take_copy(struct async_weights *a, int64_t *round)
 		return NULL;
 	if (a->copy == NULL) {
 		a->copy = malloc(4 * (size_t)a->elements);
-		a->copy_round = async_weights_is_behind(a) ? a->latest : a->most;
+		a->copy_round = async_weights_is_behind(a) ? a->latest :
+		    a->most;
 		a->copied = 0;
 		for (uint32_t i = 0; i < a->segs; i++)
 			async_weights_copy_segment(a, i);

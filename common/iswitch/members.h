@@ -26,8 +26,10 @@ enum { MEMBERS_MAX = 4096, MEMBERS_NONE = UINT32_MAX };
 enum {
 	MEMBERS_CATCH_UP = 16,		/* maximum number of rounds that are
 					 * sent again for one Probe */
-	MEMBERS_CATCH_UP_MAX = 1024	/* limit on the results of these rounds,
-					 * if there is more than one */
+	MEMBERS_CATCH_UP_LEAST = 4,	/* number of these rounds that may be
+					 * larger than MEMBERS_CATCH_UP_MAX */
+	MEMBERS_CATCH_UP_MAX = 1024	/* limit on the results of more
+					 * rounds */
 };
 #define MEMBERS_NO_PUSH INT64_MIN	/* value of `push` if the member has
 					 * sent no push */

@@ -940,20 +940,26 @@ iswitch_await_parent(struct iswitch *s, struct iswitch_job *job,
 }
 
 /*
- * Has the parent refused this switch at an earlier iteration than that of the
- * Join?  If so, the refusal does not concern the worker that sent the Join.  A
- * worker at an earlier iteration is refused as well: otherwise two workers could
- * have each other's answer discarded for ever.
+ * Has the parent refused this switch at an iteration that is further from the
+ * parent's iteration than that of the Join?  If so, the parent may accept the
+ * worker that sent the Join.  In all other cases the refusal holds for this
+ * worker too: otherwise two workers could have each other's answer discarded
+ * for ever.
  */
 static inline bool
-iswitch_was_refused_earlier(const struct iswitch_job *job,
+iswitch_was_refused_further(const struct iswitch_job *job,
     const struct control_join *join)
 {
 	const struct membership *up = &job->parent.membership;
+	const uint32_t refused = up->join_next;
 
-	return job->parent.wanted && up->end == MEMBERSHIP_REFUSED &&
-	    up->status == CONTROL_REFUSED &&
-	    seg_before(up->join_next, join->next);
+	if (!job->parent.wanted || up->end != MEMBERSHIP_REFUSED ||
+	    up->status != CONTROL_REFUSED)
+		return false;
+	if (seg_before(refused, up->job_next))
+		return seg_before(refused, join->next);
+	return seg_before(join->next, refused) &&
+	    !seg_before(join->next, up->job_next);
 }
 
 static inline bool
@@ -1011,7 +1017,7 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 		iswitch_release_if_empty(s, job);
 		ref = NULL;
 	}
-	if (iswitch_was_refused_earlier(job, &join))
+	if (iswitch_was_refused_further(job, &join))
 		iswitch_release_if_empty(s, job);
 	if (!job_has_memory(&job->core))
 		status = iswitch_found_job(s, job, from, &join, floats,

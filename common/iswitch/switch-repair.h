@@ -572,7 +572,8 @@ iswitch_resend_rounds(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 		       2 * m->catch_up_run : MEMBERS_CATCH_UP;
 	uint32_t n = resent < segs ? 0 : 1;
 
-	while (n > 0 && n < most && (n + 1) * segs <= MEMBERS_CATCH_UP_MAX &&
+	while (n > 0 && n < most && (n < MEMBERS_CATCH_UP_LEAST ||
+	    (n + 1) * segs <= MEMBERS_CATCH_UP_MAX) &&
 	    iswitch_resend_results(s, j, id, t + n, h) == segs)
 		n++;
 	m->catch_up_run = n;

@@ -599,8 +599,20 @@ test_refused_for_another(void)
 	rig_n = 0;
 	ok(rig_join_as(1000, j, &a) == CONTROL_REFUSED && a.next == 36 &&
 	    count_posts(POST_PARENT, CONTROL_TOS, CONTROL_JOIN) == 0,
-	    "it refuses a worker at an earlier iteration without asking its "
+	    "it refuses a worker that is further behind without asking its "
 	    "parent, so that two workers cannot prevent each other's answers");
+	j.next = 50;
+	rig_join_as(1000, j, &a);
+	answer(no);
+	j.next = 51;
+	ok(rig_join_as(1001, j, &a) == CONTROL_REFUSED,
+	    "it refuses a worker that is further ahead of the parent");
+	j.next = 50;
+	rig_join_as(1000, j, &a);
+	answer(no);
+	j.next = 36;
+	ok(rig_join_as(1001, j, &a) == -1 && await_join().next == 36,
+	    "it asks about a worker that is nearer to the parent");
 	rigged_close(&rig_plane);
 }
 
