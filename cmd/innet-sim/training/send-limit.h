@@ -3,9 +3,10 @@
  *
  * A protocol that recovers from faults must not flood the network while it
  * waits.  This check counts the packets of each node in each second of
- * simulated time: a packet counts for the node that has written it, once for
- * each link that transports it.  The count begins again whenever a worker gets a
- * result, because a fast network transports any number of results in a second.
+ * simulated time.  A packet counts for the node that has written it, once for
+ * each link that transports it.  The count begins again whenever a worker gets
+ * a result, because a fast network transports any number of results in a
+ * second.
  *
  * It is a separate file because only chaos runs use it.
  */
