@@ -1,9 +1,11 @@
-# Print the targets that make must build before the tests FILE... can run, one a line:
+# Print the targets that make must build before the tests FILE... can run, one a
+# line:
 #
 #	sh tests/needs.sh FILE...
 #
-# The script searches the test files, and the .bash files that they load, for the names
-# of tools.  A file that runs scripts of share/, or tests every tool, needs all tools.
+# The script searches the test files, and the .bash files that they load, for
+# the names of tools.  A file that runs scripts of share/, or tests every tool,
+# needs all tools.
 cd "${srcdir:-.}" || exit 1
 for file; do
 	case $file in

@@ -1,12 +1,12 @@
 # timed.sh - run one test under Automake's TAP driver, and append its time to
 # ./test-times: wall-clock time and processor time in seconds, and its name
 #
-# If FILTER is set, only tests whose title matches this regular expression count.  A
-# bats file runs only these tests.  A program runs completely, but only the lines of
-# these tests are printed.
+# If FILTER is set, only tests whose title matches this regular expression
+# count.  A bats file runs only these tests.  A program runs completely, but
+# only the lines of these tests are printed.
 #
-# TAP_DRIVER in the environment is the command of the driver.  The arguments are those
-# of the driver; the command of the test follows after "--".
+# TAP_DRIVER in the environment is the command of the driver.  The arguments are
+# those of the driver; the command of the test follows after "--".
 name=
 for a; do
 	[ "${last-}" != --test-name ] || name=$a

@@ -2,8 +2,8 @@
 #
 #	. innet.bash
 #
-# The functions read the --help of a tool once in a session.  They complete options,
-# words from a list of values, file names, and verbs.
+# The functions read the --help of a tool once in a session.  They complete
+# options, words from a list of values, file names, and verbs.
 
 declare -gA _innet_help
 
@@ -18,12 +18,14 @@ _innet_options() {
 		s/^      (--[a-z0-9-]+).*/\1/p' | grep -v '^$'
 }
 
-# _innet_row OPTION: print the line of the option in the help text on standard input
+# _innet_row OPTION: print the line of the option in the help text on standard
+# input
 _innet_row() {
 	grep -m 1 -E "^ +(-., )?$1([ =]|\$)|^  $1[, ]"
 }
 
-# Print the values that such a line lists at its end, after a colon if there is one:
+# Print the values that such a line lists at its end, after a colon if there is
+# one:
 # "kind of queue: olaf (default), fifo or dlp".
 _innet_words() {
 	sed -E 's/^ +[^ ].*[a-z=][A-Za-z0-9:=-]+  +//; s/^.*: //
@@ -33,7 +35,8 @@ _innet_words() {
 		} END { if (n > 1) printf "%s", all }'
 }
 
-# Print the words that a tool can take first, from its usage: a|b|c, or VERB is a, b.
+# Print the words that a tool can take first, from its usage: a|b|c, or VERB is
+# a, b.
 _innet_verbs() {
 	sed -nE '/^usage:/,/^$/s/.* ([a-z]+(\|[a-z]+)+)( .*|$)/\1/p
 		/^VERB is/,/;/s/(VERB is|;.*)//gp' |

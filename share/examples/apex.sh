@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# apex.sh - measure Ape-X (actors, a replay memory and a learner) as two papers do
+# apex.sh - measure Ape-X (actors, a replay memory and a learner) as two papers
+# do
 #
 #	share/examples/apex.sh -o DIR [--quick] [--seed N] [--seconds T]
 #		[--turns N] [--actors LIST] [--only NAME[,NAME...]]
@@ -13,33 +14,36 @@
 #
 # learn: how soon eight actors and a learner solve CartPole.
 # latency: how long a push, a pull, a set and a draw take with 1 to 8 actors
-#     (--actors 1,2,3,4,5,6,7,8). Each memory runs in each of --turns N (3) turns,
-#     for --seconds T (10). The actors play Breakout by MinAtar's rules, push 200
-#     experiences at a time, and pull parameters every 200 steps. The learner
-#     draws 512 experiences at a time (Furukawa and Matsutani, Figures 10 and
-#     11). With a plain Redis the learner fetches the experiences, and draws them
-#     from its own sum tree.
-# paper: like latency, but padding makes an experience 213.5 kB and the parameters
-#     13 MB long, which are the paper's sizes. The memory has room for 2048
-#     experiences, and a run takes three times as long.
-# network: like latency, with 1, 4 and 8 actors. The memory, the learner and each
-#     actor run on hosts of their own. Links carry 1 Gbit/s (rack), or 100 Mbit/s
-#     with 10 ms more delay each way on the memory's link (wide). A run takes
-#     three times as long, because few sets happen at the same time as a push.
+#     (--actors 1,2,3,4,5,6,7,8). Each memory runs in each of --turns N (3)
+#     turns, for --seconds T (10). The actors play Breakout by MinAtar's rules,
+#     push 200 experiences at a time, and pull parameters every 200 steps. The
+#     learner draws 512 experiences at a time (Furukawa and Matsutani, Figures
+#     10 and 11). With a plain Redis the learner fetches the experiences, and
+#     draws them from its own sum tree.
+# paper: like latency, but padding makes an experience 213.5 kB and the
+#     parameters 13 MB long, which are the paper's sizes. The memory has room
+#     for 2048 experiences, and a run takes three times as long.
+# network: like latency, with 1, 4 and 8 actors. The memory, the learner and
+#     each actor run on hosts of their own. Links carry 1 Gbit/s (rack), or 100
+#     Mbit/s with 10 ms more delay each way on the memory's link (wide). A run
+#     takes three times as long, because few sets happen at the same time as a
+#     push.
 #     This needs root.
-# rate: gradients per second with and without hidden draws, in batches of 64, 256
-#     and 1024, after the actors have ended (Meng et al., Figures 9 and 10). With
-#     innet-memory this is also measured with four batches in one exchange (by4).
+# rate: gradients per second with and without hidden draws, in batches of 64,
+#     256 and 1024, after the actors have ended (Meng et al., Figures 9 and 10).
+#     With innet-memory this is also measured with four batches in one exchange
+#     (by4).
 #
 # The papers have one machine each for the memory, the learner and each actor.
 # Here all processes share one machine, and they should wait for the memory and
 # not for a processor. In latency all processes therefore have class fifo (chrt)
 # if that is allowed. The memory has the highest priority; the learner, and an
-# actor during an exchange (--realtime), have the next. Otherwise a process whose
-# answer has arrived would wait milliseconds for the time slices of others. In
-# the other parts links and computations take longer, so actors have class idle.
-# In paper, where a push has megabytes, and in a quick run, actors are only nice,
-# so that they always get some time.
+# actor during an exchange (--realtime), have the next. Otherwise a process
+# whose answer has arrived would wait milliseconds for the time slices of
+# others. In the other parts links and computations take longer, so actors have
+# class idle.
+# In paper, where a push has megabytes, and in a quick run, actors are only
+# nice, so that they always get some time.
 #
 # innet-memory touches a gigabyte when it starts (--touch): on a virtual
 # machine a large page that is touched first by a push can take 4 ms.
@@ -49,8 +53,8 @@
 # shows in percent how actors and learner spent their time in latency, paper and
 # network (Furukawa and Matsutani, Figure 6). rate-breakdown.csv shows the same
 # for the learner in rate (Meng et al., Figure 3). --only selects parts; without
-# --only, the script omits network if network cannot run here. --quick does short
-# runs, for tests. This needs jq. The exit status is 1 if a run failed.
+# --only, the script omits network if network cannot run here. --quick does
+# short runs, for tests. This needs jq. The exit status is 1 if a run failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -135,15 +139,16 @@ trap end EXIT
 trap 'exit 1' INT TERM
 mkdir -p "$out" && cd "$out" || exit 1
 
-# on HOST COMMAND...: run the command on the host, or here if there is no testbed
+# on HOST COMMAND...: run the command on the host, or here if there is no
+# testbed
 on() {
 	[ -n "${INNET_TESTBED-}" ] || exec "${@:2}"
 	exec "$testbed" exec "$@"
 }
 
 # ways CLASS: set the commands that start the memory ($first), the learner
-# ($ahead) and the actors ($behind) with their priorities, and the actors' option
-# $exchange.  --give-way overrides the class.
+# ($ahead) and the actors ($behind) with their priorities, and the actors'
+# option $exchange.  --give-way overrides the class.
 ways() {
 	first='' ahead='' behind='' exchange=''
 	case ${give_way:-$1} in
@@ -178,7 +183,8 @@ serve_far() {
 	return 1
 }
 
-# serve MEMORY: start the memory, and set $at to the option that lets agents find it
+# serve MEMORY: start the memory, and set $at to the option that lets agents
+# find it
 serve() {
 	rm -f "$work/socket"
 	[ -z "${INNET_TESTBED-}" ] || { serve_far "$1"; return; }
@@ -238,8 +244,8 @@ learn() {
 }
 
 failed=''
-# attempt WORDS: start the memory, call run(), and end the memory.  WORDS describe
-# the run to the user.
+# attempt WORDS: start the memory, call run(), and end the memory.  WORDS
+# describe the run to the user.
 attempt() {
 	say "$*"
 	if ! serve "$memory" || ! run; then
@@ -256,11 +262,12 @@ learn_run() {
 		"$work/l.json" | tr -d '"' >>learn.csv
 }
 
-# The requests whose latencies are measured.  The learner does not prefetch draws.
+# The requests whose latencies are measured.  The learner does not prefetch
+# draws.
 columns='push pull set sample fetch'
 latency_run() {
-	# a quick run waits for experiences of all actors; otherwise it could end before
-	# an actor has started
+	# a quick run waits for experiences of all actors; otherwise it could
+	# end before an actor has started
 	local steps='' warmup=1000
 	if [ -n "$quick" ]; then
 		steps='--steps 3000' warmup=$((3000 * n - 2000))
@@ -290,7 +297,8 @@ row() {
 		[($l | map(.gradients_per_s) | add / length), (map(.pushed) | add) / ($l | map(.elapsed_s) | add)] | map(
 			if type == "number" then (10000 * . + 0.5 | floor / 10000) else . end) | @csv' \
 		"$work/actors-$memory-$n" | tr -d '"' >>"$csv"
-	# the shares of the time: means over the actors, then those of the learner
+	# the shares of the time: means over the actors, then those of the
+	# learner
 	jq -rs --arg p "$part" --arg m "$memory" --arg n "$n" --slurpfile l "$work/learners-$memory-$n" '
 		def share(f): map(100 * (f) / .elapsed_s) | add / length;
 		def all(f): f | if . == null then 0 else .count * .mean_s end;
@@ -330,8 +338,8 @@ bars() {
 		failed=1
 }
 
-# beside FILE COLUMN NAME: write NAME.csv, which has that column of FILE for each
-# number of actors, with the memories side by side
+# beside FILE COLUMN NAME: write NAME.csv, which has that column of FILE for
+# each number of actors, with the memories side by side
 beside() {
 	awk -F, -v c="$2" 'NR == 1 { next }
 		{ v[$1 "," $2] = $c; if (!($2 in seen)) { seen[$2] = 1; order[++k] = $2 } if (!($1 in kind)) { kind[$1] = ++m; kinds[m] = $1 } }

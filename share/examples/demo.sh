@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
-# demo.sh - three clusters train CartPole over a link with an Olaf queue, then over
-# a link with a FIFO
+# demo.sh - three clusters train CartPole over a link with an Olaf queue, then
+# over a link with a FIFO
 #
 #	share/examples/demo.sh [--seed N] [--seconds N] [--out DIR] [--impair LIST]
 #
-# The results go to DIR (default: demo in the build folder, or ./demo if there is
-# no build folder).  The switch gets the option --impair LIST in both runs.
+# The results go to DIR (default: demo in the build folder, or ./demo if there
+# is no build folder).  The switch gets the option --impair LIST in both runs.
 #
 # Nine agents in three clusters train across a live switch.  The uplink of the
-# switch can carry about a quarter of the traffic that the agents send.  The first
-# run has an Olaf queue, the second a drop-tail queue of the same size.  Both runs
-# have the same seeds, slots, rate, reply mode and time.  The age of an update
-# counts from the time at which its worker sent it.  The exit status is 1 if the
-# agents with Olaf did not solve CartPole (a mean reward of 475 over 100
-# consecutive episodes), or if the mean age with Olaf is not lower than with FIFO.
+# switch can carry about a quarter of the traffic that the agents send.  The
+# first run has an Olaf queue, the second a drop-tail queue of the same size. 
+# Both runs have the same seeds, slots, rate, reply mode and time.  The age of
+# an update counts from the time at which its worker sent it.  The exit status
+# is 1 if the agents with Olaf did not solve CartPole (a mean reward of 475 over
+# 100 consecutive episodes), or if the mean age with Olaf is not lower than with
+# FIFO.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 seed=1 seconds=25 out='' impair=''
@@ -44,8 +45,8 @@ running=''
 trap '[ -z "$running" ] || kill $running 2>/dev/null; wait' EXIT
 trap 'exit 1' INT TERM
 
-# await FILE NAME PID: wait until the file has content.  NAME is the program's name
-# in the error message.
+# await FILE NAME PID: wait until the file has content.  NAME is the program's
+# name in the error message.
 await() {
 	for _ in $(seq 500); do
 		[ -s "$1" ] && return 0
@@ -90,9 +91,10 @@ arm() {
 	return $rc
 }
 
-# reward QUEUE last|best: print the mean reward of the last 100 episodes, or of the
-# best 100 consecutive episodes of each agent, as a mean over the agents.  An agent
-# that has learned the task can forget it again, so the best episodes count too.
+# reward QUEUE last|best: print the mean reward of the last 100 episodes, or of
+# the best 100 consecutive episodes of each agent, as a mean over the agents. 
+# An agent that has learned the task can forget it again, so the best episodes
+# count too.
 reward() {
 	for f in "$1"-[0-9]-[0-9].csv; do
 		tail -n +2 "$f" | awk -F, -v want="$2" '

@@ -3,8 +3,8 @@
 #
 #	awk -f iswitch-async.awk async.csv >async.md
 #
-# A full segment has 1,464 bytes of the vector in a frame of 1,514 bytes.  A pace
-# counts only the UDP payload of the frame, 1,472 bytes.
+# A full segment has 1,464 bytes of the vector in a frame of 1,514 bytes.  A
+# pace counts only the UDP payload of the frame, 1,472 bytes.
 BEGIN {
 	FS = ","
 	frame = 1472 / 1514

@@ -6,8 +6,8 @@
 # Four workers in a rack of namespaces push synthetic vectors as fast as they
 # can over links of 100 Mbit/s. The vectors have the sizes of DQN, PPO and DDPG
 # in iSwitch's Table 1. Other runs send a fifth of DQN's vector over 20 Mbit/s.
-# This vector takes the same time on the wire, and the processors have a fifth of
-# the work. The runs vary:
+# This vector takes the same time on the wire, and the processors have a fifth
+# of the work. The runs vary:
 #
 #   carrier   a switch, or a parameter server on a host of its own (ps)
 #   queue     room in the queue of each link: a quarter of a vector (short), or
@@ -19,8 +19,8 @@
 # iteration, and the number of segments that were sent again. With a server each
 # gradient is an iteration, so a round has four iterations. --rounds sets how
 # often each setting runs (default 3). DIR/async.md has the medians and
-# conclusions. --quick does three runs of 3 to 5 s with short vectors. This needs
-# root and jq, and takes ten minutes.
+# conclusions. --quick does three runs of 3 to 5 s with short vectors. This
+# needs root and jq, and takes ten minutes.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -115,7 +115,8 @@ push() {
 	server=''
 }
 
-# work: do the run of $carrier $rate $bytes $queue $pace $length, and write its row
+# work: do the run of $carrier $rate $bytes $queue $pace $length, and write its
+# row
 work() {
 	local gradients=1 room=$((6 * bytes))
 	[ "$queue" = long ] || room=$((bytes / 4))

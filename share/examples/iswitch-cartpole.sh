@@ -8,14 +8,14 @@
 #
 # Four agents start from the same weights, and each plays its own games. The
 # switch adds all gradients in the order of the workers, and each agent makes a
-# step with Adam along their mean. The run ends when the last 100 episodes of one
-# agent have a mean reward of 475, or when each agent has played --steps (default
-# 1500000).
+# step with Adam along their mean. The run ends when the last 100 episodes of
+# one agent have a mean reward of 475, or when each agent has played --steps
+# (default 1500000).
 #
-# With --async no worker waits for another. A worker sends its gradient unless the
-# weights of the gradient are more than 3 rounds old. The workers add 0.08 times
-# the mean of any four gradients. A gradient is clipped to a norm of 3, because a
-# late gradient could otherwise move the weights too far.
+# With --async no worker waits for another. A worker sends its gradient unless
+# the weights of the gradient are more than 3 rounds old. The workers add 0.08
+# times the mean of any four gradients. A gradient is clipped to a norm of 3,
+# because a late gradient could otherwise move the weights too far.
 #
 # --twice runs again and compares the weights bit by bit. --hierarchy runs 12
 # agents in two racks, each with a switch, and a third switch above these, in
@@ -78,8 +78,8 @@ fi
 mkdir -p "$out" && cd "$out" || exit 1
 rm -f [12]-*
 
-# start HOST NAME COMMAND...: run the command in the background, with its output in
-# NAME.out and its messages in NAME.err
+# start HOST NAME COMMAND...: run the command in the background, with its output
+# in NAME.out and its messages in NAME.err
 start() {
 	local host=$1 name=$2
 	shift 2
@@ -88,7 +88,8 @@ start() {
 	running="$running $!"
 }
 
-# switch HOST NAME OPTION...: start a switch on a host, and set $at to its address
+# switch HOST NAME OPTION...: start a switch on a host, and set $at to its
+# address
 switch() {
 	local host=$1 name=$2
 	shift 2

@@ -52,9 +52,10 @@ function or_dash(x, form) { return x == "" ? "-" : sprintf(form, x) }
 function ratio(a, b, form) { return a == "" || b + 0 == 0 ? "-" : sprintf(form, a / b) }
 function bytes(x) { return x >= 1e6 ? sprintf("%.2f MB", x / 1e6) : sprintf("%.2f kB", x / 1e3) }
 
-# Return the number of iterations to the goal.  In sync mode all carriers get the same
-# number, as in the paper, because all of them compute the same sums.  It is the number
-# of the switch, or that of another carrier if the switch did not reach the goal.
+# Return the number of iterations to the goal.  In sync mode all carriers get
+# the same number, as in the paper, because all of them compute the same sums. 
+# It is the number of the switch, or that of another carrier if the switch did
+# not reach the goal.
 function needed(mode, a, c,    i, k) {
 	if (mode == "sync")
 		for (i = 3; i >= 1; i--)
@@ -115,7 +116,8 @@ function training(mode, table,    i, j, a, c, k) {
 	print ""
 }
 
-# Print the runs with the paper's computing times, which differ only by the network.
+# Print the runs with the paper's computing times, which differ only by the
+# network.
 function with_compute(    i, j, a, c, k, ps, any) {
 	for (k in paced) any = 1
 	if (!any) return
@@ -155,8 +157,8 @@ function speedups(    m, i, j, a, c, k, p, ps, mode, line) {
 	print ""
 }
 
-# Write our speedups and those of the paper for a plot, with a group of bars for each
-# algorithm.  A carrier that was measured has two columns.
+# Write our speedups and those of the paper for a plot, with a group of bars for
+# each algorithm.  A carrier that was measured has two columns.
 function bars(    i, j, a, x, head, any) {
 	head = "algorithm"
 	for (j = 1; j <= 3; j++) for (i = 1; i in algorithm; i++) {

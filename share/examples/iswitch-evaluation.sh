@@ -10,16 +10,16 @@
 # synchronous (sync), or asynchronous with a staleness bound of 3 (async; only
 # with ps and switch). There are three kinds of runs:
 #
-# (i) train: the agents train with the vectors of their own small networks. A run
-#     ends when the last ten episodes of worker 0 have a mean reward that counts
-#     as solved, or after --limit seconds (default 90). This measures iterations,
-#     time and reward.
-# (ii) carry: the same agents run a few iterations. Zeros pad their vectors to the
-#     sizes of the paper (6.41 MB, 3.31 MB, 40.02 kB, 157.52 kB). This measures
-#     the time of an iteration and its parts.
-# (iii) paced: like (ii), but only synchronous. Each agent needs 100 times as long
-#     for a gradient as the GPUs of the paper, because the paper's links are 100
-#     times as fast as ours.
+# (i) train: the agents train with the vectors of their own small networks. A
+#     run ends when the last ten episodes of worker 0 have a mean reward that
+#     counts as solved, or after --limit seconds (default 90). This measures
+#     iterations, time and reward.
+# (ii) carry: the same agents run a few iterations. Zeros pad their vectors to
+#     the sizes of the paper (6.41 MB, 3.31 MB, 40.02 kB, 157.52 kB). This
+#     measures the time of an iteration and its parts.
+# (iii) paced: like (ii), but only synchronous. Each agent needs 100 times as
+#     long for a gradient as the GPUs of the paper, because the paper's links
+#     are 100 times as fast as ours.
 #
 # The end-to-end time at the paper's size is the iterations of (i) times the
 # time of (ii). DIR/measured.csv gets a row when a run ends; runs that it
@@ -27,7 +27,8 @@
 # this file, also if a run failed. It repeats a failed run once. --only selects
 # algorithms. --quick does fewer and shorter runs, for tests. With --in-path the
 # switch runs in the path of the rack's bridge. This needs root and jq. Without
-# Open MPI there are no runs with the ring. The exit status is 1 if a run failed.
+# Open MPI there are no runs with the ring. The exit status is 1 if a run
+# failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -60,9 +61,9 @@ for tool in innet-switch innet-agent jq; do
 	command -v $tool >/dev/null || { say "$tool is missing"; exit 1; }
 done
 
-# For each algorithm: the environment, the reward that counts as solved, the vector's
-# bytes, the settings that differ from the presets, and the number of iterations or
-# seconds in (ii).
+# For each algorithm: the environment, the reward that counts as solved, the
+# vector's bytes, the settings that differ from the presets, and the number of
+# iterations or seconds in (ii).
 declare -A env=([dqn]=cartpole [a2c]=cartpole [ppo]=cartpole [ddpg]=pendulum)
 declare -A goal=([dqn]=475 [a2c]=475 [ppo]=475 [ddpg]=-200)
 declare -A bytes=([dqn]=6410000 [a2c]=3310000 [ppo]=40020 [ddpg]=157520)
@@ -71,15 +72,15 @@ declare -A sync_set=([dqn]='--horizon 64 --tau 0.1 --learning-rate 0.005' [a2c]=
 declare -A async_set=([dqn]='--horizon 16 --send deltas' [a2c]='' [ppo]='--send deltas'
 	[ddpg]='--horizon 8 --tau 0.02 --learning-rate 0.003 --reward-scale 0.1 --send deltas')
 declare -A gamma=([dqn]=1 [a2c]=0.02 [ppo]=1 [ddpg]=2)
-# slower X N: print X / N.  A round of a server has one gradient, and not the mean of
-# four, so the server gets a quarter of the learning rate.
+# slower X N: print X / N.  A round of a server has one gradient, and not the
+# mean of four, so the server gets a quarter of the learning rate.
 slower() { awk -v x="$1" -v by="$2" 'BEGIN { print x / by }'; }
 declare -A carry_set=([dqn]='--warmup 256' [a2c]='' [ppo]='' [ddpg]='--warmup 256')
 declare -A rounds=([dqn]=5 [a2c]=6 [ppo]=100 [ddpg]=40)
 declare -A seconds=([dqn]=15 [a2c]=12 [ppo]=6 [ddpg]=6)
-# The computing time of the paper in ms: T(PS) - (T(PS) - T(iSW)) / 0.858.  T is the
-# time of an iteration by Table 4, and 85.8 % is the largest reduction of aggregation
-# time in section 5.3.
+# The computing time of the paper in ms: T(PS) - (T(PS) - T(iSW)) / 0.858.  T is
+# the time of an iteration by Table 4, and 85.8 % is the largest reduction of
+# aggregation time in section 5.3.
 declare -A compute=([dqn]=12.5 [a2c]=15.0 [ppo]=8.6 [ddpg]=18.2)
 declare -A paced_rounds=([dqn]=6 [a2c]=6 [ppo]=12 [ddpg]=6)
 algorithms='' N=4
@@ -112,8 +113,8 @@ end() {
 }
 trap end EXIT
 trap 'exit 1' INT TERM
-# rack BYTES: make the testbed with a queue of BYTES before each link, unless the
-# present testbed has such queues
+# rack BYTES: make the testbed with a queue of BYTES before each link, unless
+# the present testbed has such queues
 queue=''
 rack() {
 	[ "$queue" != "$1" ] || return 0
@@ -133,8 +134,8 @@ echo "$settings" >settings
 columns=kind,algorithm,env,bytes,mode,carrier,iterations,seconds,iteration_ms,compute_ms,aggregation_ms,update_ms,reward,solved
 [ -s measured.csv ] || echo $columns >measured.csv
 
-# start HOST NAME COMMAND...: run the command in the background, with its output in
-# NAME.out and its messages in NAME.err
+# start HOST NAME COMMAND...: run the command in the background, with its output
+# in NAME.out and its messages in NAME.err
 start() {
 	local host=$1 name=$2
 	shift 2
@@ -142,7 +143,8 @@ start() {
 	running="$running $!"
 }
 
-# agent OPTION...: write the script ./$run.agent, which runs the agent of worker $1.
+# agent OPTION...: write the script ./$run.agent, which runs the agent of worker
+# $1.
 # Without an argument the worker's number is the MPI rank.
 agent() {
 	cat >"$run.agent" <<-END
@@ -176,7 +178,8 @@ server() {
 	return 1
 }
 
-# launch: start the workers and agents; each sends $count gradients if $count is not 0
+# launch: start the workers and agents; each sends $count gradients if $count is
+# not 0
 launch() {
 	local k how="--json -p iswitch" limits=''
 	[ "$mode" = sync ] || how="$how --async"
@@ -184,7 +187,8 @@ launch() {
 	[ "$count" -eq 0 ] || limits="-c $count"
 	if [ "$carrier" = ring ]; then
 		# shellcheck disable=SC2086	# words
-		# use the ring algorithm, and no handshakes, which would take 8 % of the time
+		# use the ring algorithm, and no handshakes, which would take 8
+		# % of the time
 		start switch "$run.w0" mpi.sh --mca coll_tuned_use_dynamic_rules 1 \
 			--mca coll_tuned_allreduce_algorithm 4 --mca btl_tcp_eager_limit 8388608 \
 			-n $N innet-mpi --json $limits -- "./$run.agent"
@@ -233,9 +237,9 @@ gone() {
 	return 1
 }
 
-# finish SECONDS COMMAND: let the workers run for SECONDS or until COMMAND succeeds,
-# then end them.  If $count is not 0, wait until they end by themselves.  Return 1 if
-# a worker failed or did not end.
+# finish SECONDS COMMAND: let the workers run for SECONDS or until COMMAND
+# succeeds, then end them.  If $count is not 0, wait until they end by
+# themselves.  Return 1 if a worker failed or did not end.
 finish() {
 	local rc=0 pid until=$((SECONDS + $1))
 	while [ "$count" -eq 0 ] && ((SECONDS < until)) && ! "$2" && ! gone; do
@@ -257,8 +261,8 @@ finish() {
 # told: print the workers' summaries, one JSON object a line
 told() { sed -n 's/\r//;/^{"\(cluster\|worker\)":.*}$/p' "$run".w?.out; }
 
-# iterations: print the number of iterations of the job.  In sync mode these are the
-# gradients of a worker, in async mode the updates of the weights.
+# iterations: print the number of iterations of the job.  In sync mode these are
+# the gradients of a worker, in async mode the updates of the weights.
 iterations() {
 	case $mode-$carrier in
 	sync-*) jq .gradients "$run.w0.json" ;;
@@ -271,8 +275,9 @@ iterations() {
 	esac
 }
 
-# parts mean|p50: print four times in ms as means over the workers: compute, update and
-# total time of the agent, and the mean or median time of a round (the aggregation).
+# parts mean|p50: print four times in ms as means over the workers: compute,
+# update and total time of the agent, and the mean or median time of a round
+# (the aggregation).
 # The first three are per vector sent; in async mode the total is per iteration.
 parts() {
 	local n
@@ -289,7 +294,8 @@ row() {
 	local compute update all aggregation n at=''
 	n=$(iterations)
 	if [ "$kind" = train ]; then
-		# find the line in the log of worker 0 at which the task was solved, or the last
+		# find the line in the log of worker 0 at which the task was
+		# solved, or the last
 		at=$(tail -n +2 "$run.w0.csv" | awk -F, -v goal="${goal[$algo]}" -v n="$n" \
 			-v steps="$(jq .steps "$run.w0.json")" '{
 			last += $3 - r[NR % 10]; r[NR % 10] = $3; step = $1; t = $4; mean = last / (NR < 10 ? NR : 10)
@@ -298,8 +304,9 @@ row() {
 		read -r compute update all aggregation < <(parts mean)
 	else
 		read -r compute update all aggregation < <(parts p50)
-		# The workers do not send their first gradients at the same time.  In sync mode
-		# the time is therefore the sum of its parts, and not the mean.
+		# The workers do not send their first gradients at the same
+		# time.  In sync mode the time is therefore the sum of its
+		# parts, and not the mean.
 		[ "$mode" = async ] || all=$(awk "BEGIN { print $compute + $update + $aggregation }")
 		at="$n $(jq .elapsed_s "$run.w0.json") - -"
 	fi
@@ -316,7 +323,8 @@ work() {
 	run=runs/$kind-$algo-$mode-$carrier
 	rm -f "$run".*
 	[ "$mode" = sync ] || set=${async_set[$algo]}
-	# Asynchronous workers do not wait, so several large vectors queue at one link.
+	# Asynchronous workers do not wait, so several large vectors queue at
+	# one link.
 	[ "$kind-$mode" = carry-async ] && rack 40000000 || rack 1500000
 	count=0
 	if [ "$kind" = train ]; then
@@ -365,7 +373,8 @@ plan() {
 # have: does measured.csv have a row of this run?
 have() { grep -q "^$kind,$algo,[^,]*,[^,]*,$mode,$carrier," measured.csv; }
 
-# title12: print the title of figure 12: the times of iterations, compared with PS
+# title12: print the title of figure 12: the times of iterations, compared with
+# PS
 title12() {
 	awk -F, 'NF == 4 && $1 != "carrier" && $1 != "PS" { t = $2 + $3 + $4
 		if (!($1 in lo) || t < lo[$1]) lo[$1] = t
@@ -374,7 +383,8 @@ title12() {
 		print s " of the time of PS" }' figure12.csv
 }
 
-# figure12: draw figure12.csv, which has a block for each algorithm, as stacked bars
+# figure12: draw figure12.csv, which has a block for each algorithm, as stacked
+# bars
 figure12() {
 	local i=0 a plot=''
 	while read -r _ a; do
@@ -440,8 +450,8 @@ while read -r kind algo mode carrier <&3; do
 	k=$((k + 1))
 	! have || continue
 	say "$k of $runs: $kind $algo $mode $carrier, about $((all_s - done_s)) s left"
-	# Repeat a failed run once: for example, a worker can miss more packets than are
-	# kept for retransmission.
+	# Repeat a failed run once: for example, a worker can miss more packets
+	# than are kept for retransmission.
 	work || { complain; work; } || { complain; failed=1; }
 	done_s=$((done_s + $(expect)))
 done 3< <(plan)

@@ -5,8 +5,8 @@
 #
 # COMMAND speaks the gradient stream: innet-agent, or a script that imports
 # innet_stream.  To run workers on several hosts, set MPIRUN, for example to
-# 'mpirun --hostfile hosts', and set HOST to the name by which the other hosts reach
-# this host.  Each worker takes its number from mpirun (--worker auto).
+# 'mpirun --hostfile hosts', and set HOST to the name by which the other hosts
+# reach this host.  Each worker takes its number from mpirun (--worker auto).
 set -eu
 [ $# -ge 2 ] || { echo "usage: mpirun.sh N COMMAND [ARG...]" >&2; exit 2; }
 n=$1

@@ -4,7 +4,8 @@
 #	share/examples/olaf-evaluation.sh [-o DIR] [--quick] [--seeds N]
 #		[--step X] [--part NAME]...
 #
-# Real agents train across a live switch on loopback.  Without --part, all parts run:
+# Real agents train across a live switch on loopback.  Without --part, all parts
+# run:
 #
 #   factorial  {FIFO, Olaf} x {reply to worker, cluster} x {load 4, 0.3}: CartPole
 #   fig7       time to reward at more loads
@@ -15,17 +16,20 @@
 #              transmission control
 #
 # DIR (default: build/olaf-evaluation, or ./olaf-evaluation) gets runs.csv, which has a
-# row for each run that has ended, and curves/, which has the episodes of each run.
-# olaf-report.sh then writes tables, plots and REPORT.md into DIR.  A run that runs.csv
-# contains is not repeated, so you can continue a stopped evaluation with the same DIR.
+# row for each run that has ended, and curves/, which has the episodes of each
+# run.
+# olaf-report.sh then writes tables, plots and REPORT.md into DIR.  A run that
+# runs.csv contains is not repeated, so you can continue a stopped evaluation
+# with the same DIR.
 #
-# Settings that are compared run at the same time, with the same seeds, so that other
-# load on the machine affects all of them.  --seeds sets how often each setting runs
-# (default 5; at most 3 in fig3 and fig8).  --step sets the step size of the server in
-# factorial and fig7 (default 0.2); to test its effect, run again with another DIR.
-# --quick does one short run of each setting, in less than two minutes in all.  It only
-# tests this script; its results do not show how agents learn.  The exit status is 1
-# if a run failed.
+# Settings that are compared run at the same time, with the same seeds, so that
+# other load on the machine affects all of them.  --seeds sets how often each
+# setting runs (default 5; at most 3 in fig3 and fig8).  --step sets the step
+# size of the server in factorial and fig7 (default 0.2); to test its effect,
+# run again with another DIR.
+# --quick does one short run of each setting, in less than two minutes in all. 
+# It only tests this script; its results do not show how agents learn.  The exit
+# status is 1 if a run failed.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
@@ -58,14 +62,15 @@ command -v innet-switch >/dev/null || die 'innet-switch is not built; ./bootstra
 mkdir -p "$out/curves" && cd "$out" || exit 1
 out=$PWD
 
-# A run has its own subshell and works in DIR/run-....  The variables $part $queue
-# $reply $load $workers $seed $cap describe the run, as the columns of runs.csv do.
+# A run has its own subshell and works in DIR/run-....  The variables $part
+# $queue $reply $load $workers $seed $cap describe the run, as the columns of
+# runs.csv do.
 
-# settings: set the options of the agents, the server, the link and the clusters of a
-# part.  We chose the step of the server in runs with an almost empty queue (FIFO at
-# load 0.3, two seeds, both replies).  Steps of 0.1, 0.2 and 0.4 took 6.9, 4.6 and
-# 4.1 s, and Adam with 0.005 took 14.8 s.  With some other seeds, agents never reached
-# the goal with 0.4, so the step is 0.2.
+# settings: set the options of the agents, the server, the link and the clusters
+# of a part.  We chose the step of the server in runs with an almost empty queue
+# (FIFO at load 0.3, two seeds, both replies).  Steps of 0.1, 0.2 and 0.4 took
+# 6.9, 4.6 and 4.1 s, and Adam with 0.005 took 14.8 s.  With some other seeds,
+# agents never reached the goal with 0.4, so the step is 0.2.
 settings() {
 	agent='--env cartpole --algo a2c --envs 8 --horizon 16 --norm 0.5 --lambda 0.95'
 	server="--optimizer sgd --average none --learning-rate $step"
@@ -90,9 +95,10 @@ settings() {
 	[ "$queue" != ideal ] || program=olaf
 }
 
-# roster: print a line for each worker: cluster, number, interval in us.  The intervals
-# in a cluster are up to a quarter shorter or longer than $interval.  In the part
-# fairness, the intervals of clusters 6 to 10 are three times as long.
+# roster: print a line for each worker: cluster, number, interval in us.  The
+# intervals in a cluster are up to a quarter shorter or longer than $interval. 
+# In the part fairness, the intervals of clusters 6 to 10 are three times as
+# long.
 roster() {
 	awk -v C=$clusters -v W="$workers" -v T=$interval -v part="$part" 'BEGIN {
 		for (c = 1; c <= C; c++)
@@ -102,15 +108,16 @@ roster() {
 			} }'
 }
 
-# rate: print the rate of the link in bit/s: the offered traffic divided by $load.
+# rate: print the rate of the link in bit/s: the offered traffic divided by
+# $load.
 # Load 0 means a link that is never congested.
 rate() {
 	[ "$load" != 0 ] || { echo 40G; return; }
 	roster | awk -v b=$bytes -v by="$load" '{ s += 1e6 / $3 } END { printf "%d", s * b * 8 / by }'
 }
 
-# launch NAME COMMAND...: run the command in the background, and set $pid.  If NAME ends
-# in .port, wait for that file, and set $port to its content.
+# launch NAME COMMAND...: run the command in the background, and set $pid.  If
+# NAME ends in .port, wait for that file, and set $port to its content.
 launch() {
 	local name=$1
 	shift
@@ -132,8 +139,9 @@ pooled() {
 		awk -F, 'NF == 4 { print $1 "," ++n "," $3 "," $4 }'
 }
 
-# reached C: print the seconds until the mean reward of 100 episodes of cluster C reached
-# the goal (or the cap if it did not), and the mean reward of the last 100 episodes.
+# reached C: print the seconds until the mean reward of 100 episodes of cluster
+# C reached the goal (or the cap if it did not), and the mean reward of the last
+# 100 episodes.
 # Return 1 if the cluster did not reach the goal.
 reached() {
 	pooled "$1" | awk -F, -v goal=$goal -v cap="$cap" '{
@@ -143,10 +151,11 @@ reached() {
 		printf "%s %.1f\n", t ? t : cap, n ? sum / n : 0; exit !t }'
 }
 
-# iterations: print the number of iterations until the mean reward of 20 episodes of a
-# worker reached the goal, as a mean over workers.  A worker that did not reach the goal
-# counts with all iterations that fit into the cap.  Figures 2 and 3 use 20 episodes of
-# one worker, so that the number of workers in a cluster does not affect the result.
+# iterations: print the number of iterations until the mean reward of 20
+# episodes of a worker reached the goal, as a mean over workers.  A worker that
+# did not reach the goal counts with all iterations that fit into the cap. 
+# Figures 2 and 3 use 20 episodes of one worker, so that the number of workers
+# in a cluster does not affect the result.
 iterations() {
 	local f
 	for f in 1-*.csv; do
@@ -157,9 +166,9 @@ iterations() {
 	done | awk '{ s += $1 } END { printf "%.1f", s / NR }'
 }
 
-# pace: print the gradients that the agents sent, in percent of the gradients that their
-# intervals allow.  The figure is low on a busy machine.  Synchronous workers wait for
-# the slowest worker, so they reach at most 80 %.
+# pace: print the gradients that the agents sent, in percent of the gradients
+# that their intervals allow.  The figure is low on a busy machine.  Synchronous
+# workers wait for the slowest worker, so they reach at most 80 %.
 pace() {
 	local c w us
 	roster | while read -r c w us; do
@@ -167,8 +176,8 @@ pace() {
 	done | awk '$2 > 0 { p += $1 * $3 / 1e4 / $2; n++ } END { if (n) printf "%.0f", p / n }'
 }
 
-# learn: wait until the cap; in factorial and fig7, which measure only the time to the
-# goal, stop when all clusters have reached the goal
+# learn: wait until the cap; in factorial and fig7, which measure only the time
+# to the goal, stop when all clusters have reached the goal
 learn() {
 	local end=$((SECONDS + cap)) c there
 	while [ $SECONDS -lt $end ]; do
@@ -223,8 +232,8 @@ train() {
 	[ -z "$ps" ] || { kill -TERM $ps && wait $ps; }
 }
 
-# figure CLUSTER KEY: print a figure of one cluster, or of "all", from the output of
-# innet-aom
+# figure CLUSTER KEY: print a figure of one cluster, or of "all", from the
+# output of innet-aom
 figure() { sed -n "s/.*\"cluster\":$1,.*\"$2\":\([-0-9.]*\).*/\1/p" aom.json 2>/dev/null; }
 
 # ages FIRST LAST: print the mean age in ms of clusters FIRST to LAST
@@ -233,8 +242,8 @@ ages() {
 		awk '{ s += $1 } END { if (NR) printf "%.3f", s / NR / 1e6 }'
 }
 
-# measured: print the measurements, which are the columns of runs.csv after the columns
-# of $key
+# measured: print the measurements, which are the columns of runs.csv after the
+# columns of $key
 measured() {
 	local c at seconds='' solved=0 final='' loss='' turns=''
 	if [ -s got.pcap ]; then
@@ -256,8 +265,8 @@ measured() {
 		"$(awk -F'[ms ]+' 'NR == 2 { printf "%.1f", $1 * 60 + $2 + $3 * 60 + $4 }' cpu)" "$([ $part = fairness ] || pace)"
 }
 
-# keep_curves: keep the episodes of each cluster in order of time.  For figures 2 and 3,
-# which count iterations, keep the episodes of each worker.
+# keep_curves: keep the episodes of each cluster in order of time.  For figures
+# 2 and 3, which count iterations, keep the episodes of each worker.
 keep_curves() {
 	local c f name=$out/curves/${key//,/-}
 	case $part in

@@ -1,18 +1,18 @@
-# olaf-figure2.awk - print figure2.csv of olaf-figure2.sh as Markdown tables, and
-# compare the modes
+# olaf-figure2.awk - print figure2.csv of olaf-figure2.sh as Markdown tables,
+# and compare the modes
 #
 #	awk -v workers=8 -f olaf-figure2.awk figure2.csv >figure2.md
 #
-# Setting A is before setting B in a seed if all workers of A reached the goal, and
-# A needed fewer iterations than B.  If B did not reach the goal, all its iterations
-# count.
+# Setting A is before setting B in a seed if all workers of A reached the goal,
+# and A needed fewer iterations than B.  If B did not reach the goal, all its
+# iterations count.
 BEGIN {
 	FS = ","
 	modes = split("async aggregated sync", mode, " ")
 }
 
-# Skip a run on a busy machine.  Synchronous workers wait for the slowest worker, so
-# they reach at most 80 %.
+# Skip a run on a busy machine.  Synchronous workers wait for the slowest
+# worker, so they reach at most 80 %.
 NR > 1 && $10 < 70 {
 	left++
 	next
@@ -32,8 +32,8 @@ NR > 1 {
 
 function key(set, m, s, d, h) { return set SUBSEP m SUBSEP s + 0 SUBSEP d SUBSEP h }
 
-# Return a cell: the iterations and their deviation over runs, or the number of workers
-# that reached the goal if not all did.
+# Return a cell: the iterations and their deviation over runs, or the number of
+# workers that reached the goal if not all did.
 function cell(k,    m, v) {
 	if (!n[k]) return "-"
 	m = sum[k] / n[k]
@@ -45,8 +45,8 @@ function cell(k,    m, v) {
 
 function whole(k) { return n[k] && there[k] == workers * n[k] }
 
-# Set pairs to the number of seeds that both a and b have, and first to the number of
-# these in which a is before b.
+# Set pairs to the number of seeds that both a and b have, and first to the
+# number of these in which a is before b.
 function before(a, b,    s) {
 	first = pairs = 0
 	for (s = 1; s <= seeds; s++)
@@ -57,8 +57,8 @@ function before(a, b,    s) {
 	return pairs ? first " of " pairs : "-"
 }
 
-# Return the iterations of a divided by those of b, over the seeds in which all workers
-# of both reached the goal.
+# Return the iterations of a divided by those of b, over the seeds in which all
+# workers of both reached the goal.
 function by(a, b,    s, x, y) {
 	for (s = 1; s <= seeds; s++)
 		if ((a, s) in took && (b, s) in took && !missing[a, s] && !missing[b, s]) {
@@ -67,8 +67,8 @@ function by(a, b,    s, x, y) {
 	return y ? sprintf("%.2f", x / y) : ""
 }
 
-# Return the key with the fewest iterations of mode m among the steps at which all
-# workers reached the goal, and set at[m] to this step.
+# Return the key with the fewest iterations of mode m among the steps at which
+# all workers reached the goal, and set at[m] to this step.
 function best(m,    i, k, b) {
 	b = ""
 	for (i = 1; i <= all; i++) {
@@ -89,8 +89,8 @@ function line(what, a, g, s) {
 }
 function list(old, x) { return old == "" ? x : old ", " x }
 
-# Return the mean and the deviation for a plot, or empty fields if not all workers
-# reached the goal.
+# Return the mean and the deviation for a plot, or empty fields if not all
+# workers reached the goal.
 function bar(k,    m, v) {
 	if (!whole(k)) return ",,"
 	m = sum[k] / n[k]

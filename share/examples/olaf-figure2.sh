@@ -25,13 +25,13 @@
 # DIR/figure2.csv gets a row for each run that has ended; these runs are not
 # repeated. The script makes DIR/figure2.md from this file. If gnuplot is
 # installed, it also draws DIR/figure2.svg, which shows iterations by step size,
-# with a bar for each setting in which all workers reached the goal. --seeds sets
-# how often each setting runs (default 5). Seeds are the outer loop, so that other
-# load on the machine affects all settings. If workers sent less than 70 % of the
-# expected gradients, the script repeats the run once. A run ends when each worker
-# has had a mean reward of 475 over 20 episodes, or after 20 s (60 s if a gradient
-# needs 64 steps). --quick does three runs of 1 s to test this script. All runs
-# take 35 minutes.
+# with a bar for each setting in which all workers reached the goal. --seeds
+# sets how often each setting runs (default 5). Seeds are the outer loop, so
+# that other load on the machine affects all settings. If workers sent less than
+# 70 % of the expected gradients, the script repeats the run once. A run ends
+# when each worker has had a mean reward of 475 over 20 episodes, or after 20 s
+# (60 s if a gradient needs 64 steps). --quick does three runs of 1 s to test
+# this script. All runs take 35 minutes.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -80,12 +80,12 @@ plan() {
 # iteration: print the time of an iteration in us, which is longer for 64 steps
 iteration() { echo $((horizon < 64 ? 16000 : 40000)); }
 
-# interval WORKER: print the interval of a worker in us, which is up to a quarter shorter
-# or longer than the time of an iteration
+# interval WORKER: print the interval of a worker in us, which is up to a
+# quarter shorter or longer than the time of an iteration
 interval() { echo $(($(iteration) * (75 * (N - 1) + 50 * $1) / (100 * (N - 1)))); }
 
-# launch NAME COMMAND...: run the command in the background, and set $pid.  If NAME
-# ends in .port, wait for that file.
+# launch NAME COMMAND...: run the command in the background, and set $pid.  If
+# NAME ends in .port, wait for that file.
 launch() {
 	local name=$1
 	shift
@@ -100,9 +100,9 @@ launch() {
 	return 1
 }
 
-# reached: print a line for each worker: the iterations until the mean reward of 20
-# episodes reached the goal (all iterations if it did not), whether it reached the
-# goal (1 or 0), and the mean reward of the last 20 episodes.
+# reached: print a line for each worker: the iterations until the mean reward of
+# 20 episodes reached the goal (all iterations if it did not), whether it
+# reached the goal (1 or 0), and the mean reward of the last 20 episodes.
 reached() {
 	local k
 	for ((k = 0; k < N; k++)); do
@@ -115,8 +115,8 @@ reached() {
 	done
 }
 
-# train: run a switch or a server and the workers, until all reach the goal or the
-# time is over
+# train: run a switch or a server and the workers, until all reach the goal or
+# the time is over
 train() {
 	local how k any='' until pids='' agent="--env cartpole --algo a2c --envs 8
 		--horizon $horizon --norm 0.5 --lambda 0.95 --optimizer sgd --learning-rate $step"
@@ -155,9 +155,9 @@ train() {
 	done
 }
 
-# pace: print the gradients that the workers sent, in percent of the gradients that
-# their intervals allow.  The figure is low on a busy machine, and in sync mode,
-# because all workers wait for the slowest.
+# pace: print the gradients that the workers sent, in percent of the gradients
+# that their intervals allow.  The figure is low on a busy machine, and in sync
+# mode, because all workers wait for the slowest.
 pace() {
 	local k
 	for ((k = 0; k < N; k++)); do
@@ -165,8 +165,9 @@ pace() {
 	done | awk '{ p += $1 * $3 / 1e4 / $2; n++ } END { printf "%.0f", n ? p / n : 0 }'
 }
 
-# work first|last: do a run in its own folder.  Append its row to figure2.csv if the
-# workers sent at least 70 % of the expected gradients, or if this is the last try.
+# work first|last: do a run in its own folder.  Append its row to figure2.csv if
+# the workers sent at least 70 % of the expected gradients, or if this is the
+# last try.
 work() {
 	local rc=0 at
 	running=''

@@ -4,10 +4,10 @@
 #
 #	share/examples/olaf-figure6.sh [--seeds N] [-o FILE.svg]
 #
-# The traffic of olaf-table1.sh passes through links of 40, 20 and 5 Gbit/s.  The
-# script prints the share of packets with at most k aggregations, followed by the
-# share in an independent simulation.  If gnuplot is installed, the script draws
-# the distribution (figure6.svg).
+# The traffic of olaf-table1.sh passes through links of 40, 20 and 5 Gbit/s. 
+# The script prints the share of packets with at most k aggregations, followed
+# by the share in an independent simulation.  If gnuplot is installed, the
+# script draws the distribution (figure6.svg).
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 [ -x "$top/build/innet-switch" ] && PATH=$top/build:$PATH
@@ -40,7 +40,8 @@ for rate in 40 20 5; do
 		map({key: .[0].key, value: (map(.value) | add)}) | from_entries)}' \
 		"$dir/$rate"-*.json >"$dir/${rate}G.json"
 done
-# row RATE: print the shares of packets with at most 0, 1, 2, 3, 5 and 8 aggregations
+# row RATE: print the shares of packets with at most 0, 1, 2, 3, 5 and 8
+# aggregations
 row() {
 	jq -r --arg rate "$1" '.merged_histogram | to_entries | map({k: (.key | tonumber - 1), n: .value}) |
 		(map(.n) | add) as $all | . as $h |

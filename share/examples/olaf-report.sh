@@ -3,8 +3,9 @@
 #
 #	share/examples/olaf-report.sh DIR
 #
-# The script reads DIR/runs.csv and DIR/curves.  It writes DIR/REPORT.md, the tables
-# for bar charts, and plots.  In each part only the runs with the largest cap count.
+# The script reads DIR/runs.csv and DIR/curves.  It writes DIR/REPORT.md, the
+# tables for bar charts, and plots.  In each part only the runs with the largest
+# cap count.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 [ $# -eq 1 ] || { echo 'usage: olaf-report.sh DIR' >&2; exit 2; }
@@ -14,16 +15,16 @@ cd "$1" || exit 1
 kept=$(awk -F, 'NR == FNR { if ($7 > cap[$1]) cap[$1] = $7; next }
 	FNR == 1 || $7 == cap[$1]' runs.csv runs.csv)
 
-# pick PART,QUEUE,REPLY,LOAD,WORKERS COLUMN: print "SEED VALUE" for each of these runs
-# that has a value in that column
+# pick PART,QUEUE,REPLY,LOAD,WORKERS COLUMN: print "SEED VALUE" for each of
+# these runs that has a value in that column
 pick() {
 	awk -F, -v key="$1" -v want="$2" '
 		NR == 1 { for (i = 1; i <= NF; i++) if ($i == want) c = i; next }
 		$1 "," $2 "," $3 "," $4 "," $5 == key && $c != "" { print $6, $c }' <<<"$kept" | sort
 }
 
-# mean [PLACES], sd: print the mean or the standard deviation of the second word of
-# each line; PLACES is the number of decimal places
+# mean [PLACES], sd: print the mean or the standard deviation of the second word
+# of each line; PLACES is the number of decimal places
 mean() { awk -v d="${1:-1}" '{ s += $2; n++ } END { if (n) printf "%.*f", d, s / n; else printf "-" }'; }
 sd() {
 	awk '{ s += $2; q += $2 * $2; n++ }
@@ -31,10 +32,10 @@ sd() {
 }
 has() { [ -n "$(awk -F, -v p="$1" '$1 == p' <<<"$kept")" ]; }
 
-# judged: read lines "SEED FIFO OLAF".  Print the geometric mean of the ratio of the
-# times, the number of lines in which Olaf was faster, and whether the ratio differs
-# significantly from 1.  The test is a t test of the logarithms at the 5 % level,
-# because times differ by factors and not by seconds.
+# judged: read lines "SEED FIFO OLAF".  Print the geometric mean of the ratio of
+# the times, the number of lines in which Olaf was faster, and whether the ratio
+# differs significantly from 1.  The test is a t test of the logarithms at the 5
+# % level, because times differ by factors and not by seconds.
 judged() {
 	awk '{ d = log($2 / $3); s += d; q += d * d; n++; first += d > 0 }
 	END {
@@ -51,7 +52,8 @@ judged() {
 # times_of PART REPLY LOAD: print "SEED FIFO OLAF" with the times of both queues
 times_of() { join <(pick "$1,fifo,$2,$3,8" time_s) <(pick "$1,olaf,$2,$3,8" time_s); }
 
-# both PART REPLY LOAD COLUMN PLACES: print "FIFO, OLAF" with the means of a column
+# both PART REPLY LOAD COLUMN PLACES: print "FIFO, OLAF" with the means of a
+# column
 both() { echo "$(pick "$1,fifo,$2,$3,8" "$4" | mean "$5"), $(pick "$1,olaf,$2,$3,8" "$4" | mean "$5")"; }
 
 # row PART REPLY LOAD: print a row of the table of times
@@ -68,8 +70,8 @@ row() {
 draw() { [ -z "$gnuplot" ] || innet-plot "$@"; }
 gnuplot=$(command -v gnuplot) || echo 'olaf-report: no plots: gnuplot is missing (gnuplot-nox)' >&2
 
-# curves LABEL PART,QUEUE,REPLY,LOAD,WORKERS: print the option --group, the label and
-# the files of these runs, if there are any
+# curves LABEL PART,QUEUE,REPLY,LOAD,WORKERS: print the option --group, the
+# label and the files of these runs, if there are any
 curves() {
 	local cap files
 	cap=$(awk -F, -v p="${2%%,*}" '$1 == p { print $7; exit }' <<<"$kept")
@@ -77,7 +79,8 @@ curves() {
 	[ -z "$files" ] || { echo --group; echo "$1"; echo "$files"; }
 }
 
-# learning FILE OPTION... -- LABEL KEY [LABEL KEY]...: draw learning curves into FILE
+# learning FILE OPTION... -- LABEL KEY [LABEL KEY]...: draw learning curves into
+# FILE
 learning() {
 	local file=$1 options=() args=()
 	shift

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# olaf-table1.sh - reproduce Olaf's Table 1: how many updates arrive, and how many
-# are merged, replaced or dropped
+# olaf-table1.sh - reproduce Olaf's Table 1: how many updates arrive, and how
+# many are merged, replaced or dropped
 #
 #	share/examples/olaf-table1.sh [--seeds N] [--json]
 #
-# 27 workers in 9 clusters send 500 updates each through one 128 Gbit/s port, with
-# 60 Gbit/s in all.  The clusters send bursts, one cluster after another.  A queue of
-# 8 slots, including the slot in transmission, feeds a link of 40 or 20 Gbit/s.  A
-# frame has 254 bytes, and rates count the bits of these bytes.  The table has the
-# means over the seeds, the figures of an independent simulation with the same
-# settings, and those of the paper.
+# 27 workers in 9 clusters send 500 updates each through one 128 Gbit/s port,
+# with 60 Gbit/s in all.  The clusters send bursts, one cluster after another. 
+# A queue of 8 slots, including the slot in transmission, feeds a link of 40 or
+# 20 Gbit/s.  A frame has 254 bytes, and rates count the bits of these bytes. 
+# The table has the means over the seeds, the figures of an independent
+# simulation with the same settings, and those of the paper.
 set -eu
 cd "$(dirname "$0")/../.."
 [ -x build/innet-switch ] && PATH=$PWD/build:$PATH
@@ -38,8 +38,8 @@ for seed in $(seq "$seeds"); do
 done
 [ -t 2 ] && printf '\r' >&2
 
-# mean NAME RATE: print the numbers of packets received, aggregated, replaced and
-# dropped, and the lost percent, as means over the seeds
+# mean NAME RATE: print the numbers of packets received, aggregated, replaced
+# and dropped, and the lost percent, as means over the seeds
 mean() {
 	jq -s --arg p "$1" --arg r "$2" 'map(.totals) | length as $n | {queue: $p, gbps: ($r | tonumber),
 		received: (map(.delivered.packets) | add / $n),

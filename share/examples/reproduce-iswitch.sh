@@ -3,12 +3,14 @@
 #
 #	share/examples/reproduce-iswitch.sh [-w DIR]
 #
-# The script runs share/scenarios/iswitch-*.json with innet-sim and prints Markdown.
+# The script runs share/scenarios/iswitch-*.json with innet-sim and prints
+# Markdown.
 # The tables have the figures of the paper, those of the simulation, and the
-# differences.  More tables show the effect of other costs of PPO's messages and of
-# a server's optimizer.  share/scenarios/README-iswitch.md explains the settings.
-# With -w the script keeps the results of innet-sim in DIR/iswitch-*.json, one object
-# a line.  This needs jq and takes about 15 s.
+# differences.  More tables show the effect of other costs of PPO's messages and
+# of a server's optimizer.  share/scenarios/README-iswitch.md explains the
+# settings.
+# With -w the script keeps the results of innet-sim in DIR/iswitch-*.json, one
+# object a line.  This needs jq and takes about 15 s.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 say() { printf 'reproduce-iswitch: %s\n' "$*" >&2; }
@@ -33,8 +35,9 @@ for s in fig12 table5 fig15 testbed; do
 	innet-sim -q --json "$here/../scenarios/iswitch-$s.json" >"$dir/iswitch-$s.json"
 done
 
-# Experiments: a cost of PPO's messages that is fitted to iSW alone, and optimizers
-# with which the asynchronous server takes as long as that of the paper.
+# Experiments: a cost of PPO's messages that is fitted to iSW alone, and
+# optimizers with which the asynchronous server takes as long as that of the
+# paper.
 jq '.trainings |= map(select(.name | startswith("ppo")) + { message: "0.92ms" })' \
 	"$here/../scenarios/iswitch-fig12.json" | innet-sim -q --json - >"$dir/iswitch-message.json"
 for s in fig12 table5; do
@@ -43,9 +46,10 @@ for s in fig12 table5; do
 		"$here/../scenarios/iswitch-$s.json" | innet-sim -q --json - >"$dir/iswitch-optimizer-$s.json"
 done
 
-# Tables 3, 4 and 5 of the paper: n and h are iterations and hours of synchronous PS,
-# AR and iSW; x are the speedups of AR, iSW and asynchronous iSW; ps and isw are
-# iterations, ms per iteration and hours of asynchronous PS and iSW.
+# Tables 3, 4 and 5 of the paper: n and h are iterations and hours of
+# synchronous PS, AR and iSW; x are the speedups of AR, iSW and asynchronous
+# iSW; ps and isw are iterations, ms per iteration and hours of asynchronous PS
+# and iSW.
 paper='{
 "dqn":  { "n": 1.4e6, "h": [ 31.72, 16.08, 8.66 ], "x": [ 1.97, 3.66, 3.71 ],
           "ps": [ 6.3e6, 24.88, 43.54 ], "isw": [ 3.5e6, 12.07, 11.74 ] },

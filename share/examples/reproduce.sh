@@ -4,14 +4,14 @@
 #	share/examples/reproduce.sh [--quick] [--runs N] [--jobs N] [--only NAME] [-o DIR]
 #
 # The script runs the scenarios in share/scenarios with innet-sim and writes
-# DIR/report.md (default DIR: reproduced).  The report has the figures of the paper,
-# those of innet-sim, those of an independent simulation with the same settings, the
-# differences, and experiments that explain the differences.  DIR also gets plots and
-# the figures as CSV.  Each point has 30 runs (--runs), in Figure 7 it has 3, and 300
-# if the report says so.  --quick does fewer runs of slow parts, and omits proofs that
-# take minutes.  --only NAME runs one part: table1, verify, figure6, figure7, figure9
-# (with Tables 2 and 3), figure10, datacenter or iswitch.  This needs jq; plots also
-# need gnuplot.
+# DIR/report.md (default DIR: reproduced).  The report has the figures of the
+# paper, those of innet-sim, those of an independent simulation with the same
+# settings, the differences, and experiments that explain the differences.  DIR
+# also gets plots and the figures as CSV.  Each point has 30 runs (--runs), in
+# Figure 7 it has 3, and 300 if the report says so.  --quick does fewer runs of
+# slow parts, and omits proofs that take minutes.  --only NAME runs one part:
+# table1, verify, figure6, figure7, figure9 (with Tables 2 and 3), figure10,
+# datacenter or iswitch.  This needs jq; plots also need gnuplot.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 scenarios=$here/../scenarios
@@ -55,7 +55,8 @@ sim() {
 	innet-sim -q --json ${jobs:+--jobs="$jobs"} --runs="$n" "$@" "$file" >"$raw/$name.json"
 }
 
-# tried PART RUNS [OPTION...]: run the experiments on a part, which reproduce.json lists
+# tried PART RUNS [OPTION...]: run the experiments on a part, which
+# reproduce.json lists
 tried() {
 	local name=$1 of=$((quick ? 2 : $2)) n=0 file change
 	shift 2
@@ -66,8 +67,8 @@ tried() {
 	done < <(jq -r --arg p "$name" '.tried[$p][] | "\(.file)\t\(.change)"' "$here/reproduce.json")
 }
 
-# groups NAME RUNS FILE [OPTION...]: like sim, but by cluster; unless --quick is given,
-# add a row with confidence intervals for each group
+# groups NAME RUNS FILE [OPTION...]: like sim, but by cluster; unless --quick is
+# given, add a row with confidence intervals for each group
 groups() {
 	sim "$@" --by=cluster
 	[ -z "$quick" ] || return 0
@@ -77,7 +78,8 @@ groups() {
 	mv "$raw/clusters" "$raw/$1.json"
 }
 
-# write PART: print the results in $raw as Markdown, or as CSV if PART ends in .csv
+# write PART: print the results in $raw as Markdown, or as CSV if PART ends in
+# .csv
 write() {
 	(cd "$raw" && jq -n 'reduce inputs as $row ({};
 		.[input_filename | rtrimstr(".json")] += [$row])' *.json) |
@@ -97,8 +99,9 @@ bars() {
 		printf '\n![%s](%s.svg)\n' "$2" "$1"; }
 }
 
-# Simulate workers that send in random order through a port that is always busy.  The
-# updates come from innet-gen, which makes more than 500 for each worker.  The
+# Simulate workers that send in random order through a port that is always busy.
+#  The updates come from innet-gen, which makes more than 500 for each worker. 
+#  The
 # simulation stops after the 13,500th update.
 table1_random() {
 	local seed of=$((quick ? 10 : 2 * runs))
@@ -127,8 +130,8 @@ table1() {
 	bars table1 'packets received'
 }
 
-# Let innet-verify decide each interpretation of the paper's claim.  "empty" means that
-# a cluster has no second delivery, so that no ages are compared.
+# Let innet-verify decide each interpretation of the paper's claim.  "empty"
+# means that a cluster has no second delivery, so that no ages are compared.
 verify() {
 	local reading what p of
 	printf '\n## Olaf, sections 6 and 12: two clusters, fair to 0.1\n\n'

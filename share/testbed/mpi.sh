@@ -3,15 +3,17 @@
 #
 #	mpi.sh [MPIRUN-OPTION...] PROGRAM [ARGUMENT...]
 #
-# The program runs in the testbed that INNET_TESTBED names, or in the only testbed.
-# Open MPI uses TCP over the links of the testbed, and nothing else.  mpirun runs on
-# the switch, and its daemons run on the workers.  mpirun starts the daemons by this
-# script instead of rsh.
+# The program runs in the testbed that INNET_TESTBED names, or in the only
+# testbed.
+# Open MPI uses TCP over the links of the testbed, and nothing else.  mpirun
+# runs on the switch, and its daemons run on the workers.  mpirun starts the
+# daemons by this script instead of rsh.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 PATH=$here:$PATH
 
-# mpirun calls this script with ADDRESS COMMAND-LINE.  Each daemon gets its own session
+# mpirun calls this script with ADDRESS COMMAND-LINE.  Each daemon gets its own
+# session
 # directory: with a common directory, one start in ten would hang.
 if [ -n "${INNET_MPI_DIR-}" ]; then
 	worker=w$((${1##*.} - 10))

@@ -20,16 +20,16 @@
 #	--in-path		run innet-switch in the path, not at an address
 #	--owner PID		up: remove the testbed after this process has ended
 #
-# innet-testbed(7) describes the hosts and links.  A testbed consists only of its
-# namespaces, innet-ID-HOST; there is no file that could be out of date.  The next
-# up or down removes the testbeds whose owner has ended.
+# innet-testbed(7) describes the hosts and links.  A testbed consists only of
+# its namespaces, innet-ID-HOST; there is no file that could be out of date. 
+# The next up or down removes the testbeds whose owner has ended.
 set -eu
 die() { printf 'testbed: %s\n' "$*" >&2; exit 1; }
 misuse() { printf 'testbed: %s\n' "$*" >&2; exit 2; }
 
-# Network namespaces need CAP_NET_ADMIN (12) and CAP_SYS_ADMIN (21).  sed reads the
-# file at once.  bash's read would seek, and read the wrong bytes if an earlier line
-# of the file changed.
+# Network namespaces need CAP_NET_ADMIN (12) and CAP_SYS_ADMIN (21).  sed reads
+# the file at once.  bash's read would seek, and read the wrong bytes if an
+# earlier line of the file changed.
 privileged() {
 	local have
 	have=$(sed -n 's/^CapEff:[^0-9a-f]*//p' /proc/self/status)
@@ -63,9 +63,9 @@ kept() {
 	}'
 }
 
-# ids: print the ids of all testbeds.  hosts ID: print the hosts of one.  Both use only
-# the names of files, because `ip netns list` opens each namespace, and fails if one
-# is removed meanwhile.
+# ids: print the ids of all testbeds.  hosts ID: print the hosts of one.  Both
+# use only the names of files, because `ip netns list` opens each namespace, and
+# fails if one is removed meanwhile.
 names() { printf '%s\n' /run/netns/innet-*; }
 ids() { names | sed -nE 's/.*-([0-9]+(\.[0-9]+)?)-[a-z0-9]+$/\1/p' | sort -u; }
 hosts() { names | sed -nE "s/.*-${1/./\\.}-([a-z0-9]+)$/\1/p" | sort -V; }
@@ -79,8 +79,8 @@ inside() {
 	done
 }
 
-# empty ID: send signals to the processes in a testbed until all have ended: TERM for
-# one second, then KILL.
+# empty ID: send signals to the processes in a testbed until all have ended:
+# TERM for one second, then KILL.
 empty() {
 	local signal=TERM pids i
 	for ((i = 0; i < 60; i++)); do
@@ -108,8 +108,8 @@ sweep() {
 	done
 }
 
-# host HOST: make a namespace with a loopback interface.  claim() has already made the
-# namespace of the first host.
+# host HOST: make a namespace with a loopback interface.  claim() has already
+# made the namespace of the first host.
 host() {
 	[ "$1" = "$first" ] || ip netns add "innet-$id-$1"
 	ip -n "innet-$id-$1" link set lo up
@@ -127,9 +127,10 @@ switch() {
 }
 
 # HOST INTERFACE BITS: limit the rate of the packets that leave.  The bucket
-# holds the bytes of 250 us.  From 200 Mbit/s on it also holds an offloaded run of
-# 46 frames; otherwise tbf would split the run, and a timer for each frame would
-# cost the machine so much time that the link could not reach its rate.
+# holds the bytes of 250 us.  From 200 Mbit/s on it also holds an offloaded run
+# of 46 frames.  Otherwise tbf would split the run and set a timer for each frame.
+# These timers would use most of the processor time, and the link would not reach
+# its rate.
 shape() {
 	local bucket=$(($3 / 32000)) least=3028
 	(($3 < 200000000)) || least=70000
@@ -139,19 +140,21 @@ shape() {
 		burst "$bucket" limit "$queue"
 }
 
-# lose HOST INTERFACE: lose a share of the incoming packets.  A BPF program of four
-# instructions drops a packet if a random number is at or above the threshold.
+# lose HOST INTERFACE: lose a share of the incoming packets.  A BPF program of
+# four instructions drops a packet if a random number is at or above the
+# threshold.
 lose() {
 	[ -n "$keep" ] || return 0
-	# lose single frames, not whole trains of frames from segmentation offload
+	# lose single frames, not whole trains of frames from segmentation
+	# offload
 	ip -n "innet-$id-$1" link set dev "$2" gso_max_segs 1
 	tc -n "innet-$id-$1" qdisc add dev "$2" clsact
 	tc -n "innet-$id-$1" filter add dev "$2" ingress protocol ip bpf da \
 		bytecode "4,32 0 0 4294963256,53 0 1 $keep,6 0 0 2,6 0 0 4294967295"
 }
 
-# link HOST INTERFACE SWITCH PORT BITS: connect a host to the bridge of a switch by a
-# link that is shaped both ways
+# link HOST INTERFACE SWITCH PORT BITS: connect a host to the bridge of a switch
+# by a link that is shaped both ways
 link() {
 	ip link add "$2" netns "innet-$id-$1" type veth \
 		peer name "$4" netns "innet-$id-$3"
@@ -163,8 +166,9 @@ link() {
 	lose "$3" "$4"
 }
 
-# wire HOST SWITCH: connect a host to a switch.  With --delay, the server's link goes
-# through the host `far`, which delays frames, because the kernel may lack netem.
+# wire HOST SWITCH: connect a host to a switch.  With --delay, the server's link
+# goes through the host `far`, which delays frames, because the kernel may lack
+# netem.
 wire() {
 	local i
 	if [ "$1" != server ] || [ -z "$delay" ]; then
@@ -218,7 +222,8 @@ build() {
 	done
 }
 
-# options KIND OPTION... [-- COMMAND...]: set the options of a testbed, and $command
+# options KIND OPTION... [-- COMMAND...]: set the options of a testbed, and
+# $command
 options() {
 	workers=4 rate=100mbit core_rate='' burst='' queue=1500000 owner=''
 	keep='' in_path='' delay=''
@@ -345,9 +350,9 @@ known() {
 		die "no host '$1' in testbed $id; there are: ${all//$'\n'/ }"
 }
 
-# start_switch HOST OPTION...: run innet-switch on a host: in the path of its bridge if
-# the testbed has --in-path, otherwise at its address.  In the path, innet-switch
-# needs no --upstream, so that option is removed.
+# start_switch HOST OPTION...: run innet-switch on a host: in the path of its
+# bridge if the testbed has --in-path, otherwise at its address.  In the path,
+# innet-switch needs no --upstream, so that option is removed.
 start_switch() {
 	local on=innet-$id-$1 given=()
 	[[ $(ip -n "$on" -o link show br0 2>/dev/null) ]] || die "$1 is not a switch"

@@ -395,7 +395,8 @@ locked() {
 	awk -F, 'NR > 1 && !($3 > 0 && $6 > 0 && $9 > 0 && $12 > 0 && $18 > 0) { exit 1 }' out/latency.csv
 	awk -F, 'NR > 1 && !($5 > 0) { exit 1 }' out/rate.csv
 	! command -v gnuplot || [ -s out/rate-bars.svg ]
-	# the actors' three shares add up to 100 %, and the learner has shares too;
+	# the actors' three shares add up to 100 %, and the learner has shares
+	# too;
 	# in the table of rates all shares are those of a learner
 	[ "$(wc -l <out/breakdown.csv)" -eq "$(wc -l <out/latency.csv)" ]
 	awk -F, 'NR > 1 && !($4 + $5 + $6 > 99 && $4 + $5 + $6 < 101 && $7 > 0 && $8 > 0 && $7 + $8 + $9 < 101) { exit 1 }' \

@@ -236,7 +236,8 @@ four='0,10.77.0.2,46638,1,1 0,10.77.0.3,46638,2,1000 0,10.77.0.2,46639,3,2000
 	7,10.77.0.2,46638,4,3000 8,10.77.0.2,46638,5,4000'
 six='0,fd00::2,46638,2,1000 0,fd00::3,46638,3,2000 0,fd00::2,46639,4,3000 7,fd00::2,46638,5,4000'
 
-# unmixed FILE DESTINATION...: check that each destination got only its own value
+# unmixed FILE DESTINATION...: check that each destination got only its own
+# value
 unmixed() {
 	local file=$1
 	shift

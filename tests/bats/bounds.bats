@@ -211,7 +211,8 @@ start() {
 		pids=''
 		mkdir full
 		mount -t tmpfs -o size=64k none full
-		# filled NAME FILE: check that tool NAME warned that it stopped capturing to FILE, and that its status is 1
+		# filled NAME FILE: check that tool NAME warned that it stopped
+		# capturing to FILE, and that its status is 1
 		filled() {
 			code=0
 			[ $1 = worker ] && code=$rc || finish $1 || code=$?

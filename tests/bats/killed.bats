@@ -80,7 +80,8 @@ changed() { [ -s "$1" ] && ! [ "$1" -ef "$2" ]; }
 		rest 60
 		kill -KILL $!
 		wait $! || [ $? -eq 137 ]
-		# read this only now, so that it does not count a checkpoint of the next agent
+		# read this only now, so that it does not count a checkpoint of
+		# the next agent
 		ln -f ck seen
 		[ $i -lt "$n" ] || break
 		rm err	# the output of the killed agent

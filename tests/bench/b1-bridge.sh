@@ -43,7 +43,8 @@ assert (back == vector).all()
 print(1e3 * statistics.median(times))
 END
 
-# SIZE PIPE-BYTES: print the median round trip in ms; 0 keeps the size of the pipes
+# SIZE PIPE-BYTES: print the median round trip in ms; 0 keeps the size of the
+# pipes
 trips() {
 	timeout 100 stream-echo -s "$py" "$dir/child.py" "${bytes[$1]}" \
 		"${rounds[$1]}" "$2" 2>&1 >"$dir/echo"

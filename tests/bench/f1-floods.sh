@@ -1,10 +1,12 @@
 #!/bin/bash
-# F1: measure how a flood of forged Joins slows down a job of four workers with a key
+# F1: measure how a flood of forged Joins slows down a job of four workers with
+# a key
 #
-# The flood has RATE (100,000) packets a second from 100,000 forged addresses.  Rounds
-# of 40 kB with and without the flood take turns; the results are medians of ROUNDS
-# (3) runs.  The bench also measures the growth of the switch's memory, and the time
-# that the Join of another worker takes.  All programs run in one network namespace.
+# The flood has RATE (100,000) packets a second from 100,000 forged addresses. 
+# Rounds of 40 kB with and without the flood take turns; the results are medians
+# of ROUNDS (3) runs.  The bench also measures the growth of the switch's
+# memory, and the time that the Join of another worker takes.  All programs run
+# in one network namespace.
 # The program that sends the flood uses processor time too, which is printed.
 # Run this from the build folder, or name that folder in BUILD.
 #

@@ -1,12 +1,13 @@
 #!/bin/bash
-# L1: compare synchronous aggregation of 3 workers in a rack of namespaces that loses
-# frames with Open MPI's AllReduce over TCP
+# L1: compare synchronous aggregation of 3 workers in a rack of namespaces that
+# loses frames with Open MPI's AllReduce over TCP
 #
-# Both use the same links of RATE (1000) Mbit/s, and take turns.  The results are
-# medians of ROUNDS (3) runs of the mean round, because a loss costs TCP most in the
-# tail.  The table also has the result of innet-sim for each cell.  In the simulation
-# a link takes as long as a segment of one worker takes here, and a host takes as long
-# for a packet as the cell without loss shows.  This needs root.
+# Both use the same links of RATE (1000) Mbit/s, and take turns.  The results
+# are medians of ROUNDS (3) runs of the mean round, because a loss costs TCP
+# most in the tail.  The table also has the result of innet-sim for each cell. 
+# In the simulation a link takes as long as a segment of one worker takes here,
+# and a host takes as long for a packet as the cell without loss shows.  This
+# needs root.
 # Run this from the build folder, or name that folder in BUILD.
 #
 # shellcheck disable=SC1091,SC2154
@@ -19,8 +20,8 @@ need 'L1 loss' innet-switch innet-worker innet-sim jq mpirun mpi-allreduce
 losses='0% 0.1% 1% 5% 20%'
 cells='3x40kB 3x629kB 12x40kB'
 
-# simulated WORKERS SEGMENTS LOSS PROPAGATION_NS PACKET_NS: print the ms per iteration
-# in the simulation
+# simulated WORKERS SEGMENTS LOSS PROPAGATION_NS PACKET_NS: print the ms per
+# iteration in the simulation
 simulated() {
 	local rounds=300
 	[ "$2" -lt 100 ] || rounds=60
@@ -32,7 +33,8 @@ simulated() {
 	innet-sim -q --json "$kept/s.json" | jq '.iteration_ns / 1e6'
 }
 
-# fitted MS COMMAND...: print the ns, up to 200 us, with which the command prints MS
+# fitted MS COMMAND...: print the ns, up to 200 us, with which the command
+# prints MS
 fitted() {
 	local ms=$1 low=0 high=200000 middle
 	shift
@@ -46,7 +48,8 @@ fitted() {
 one_segment() { simulated 1 1 0% "$1" 0; }
 lossless() { simulated "${cell%x*}" "$segments" 0% "$propagation" "$1"; }
 
-# beside_simulator: print the measured and the simulated result of each cell of $cells
+# beside_simulator: print the measured and the simulated result of each cell of
+# $cells
 beside_simulator() {
 	local propagation packet segments got loss
 	propagation=$(fitted "$(median "$kept/innet.1x1464B.0%")" one_segment)

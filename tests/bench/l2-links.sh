@@ -1,11 +1,11 @@
 #!/bin/bash
 # L2: the rate that links of the testbed carry, against the rate that they have.
 #
-# Plain senders send runs of 44 datagrams as fast as they can, on one link and on
-# six links at the same time.  The kernel's counter of each link gives the rate
-# over a second; medians of ROUNDS (3).  The rows are about one link, up to 1
-# Gbit/s.  The comments compare all rates with a bucket that holds only the bytes of
-# 250 us, and give the slowest of six links.  Needs root.
+# Plain senders send runs of 44 datagrams as fast as they can, on one link and
+# on six links at the same time.  The kernel's counter of each link gives the
+# rate over a second; medians of ROUNDS (3).  The rows are about one link, up to
+# 1 Gbit/s.  The comments compare all rates with a bucket that holds only the
+# bytes of 250 us, and give the slowest of six links.  Needs root.
 #
 # shellcheck disable=SC1091
 set -eu -o pipefail

@@ -1,5 +1,5 @@
-# need.bash - check the requirements of a bench.  If one is missing, print a row that
-# says so, and how to get it.
+# need.bash - check the requirements of a bench.  If one is missing, print a row
+# that says so, and how to get it.
 #
 # shellcheck shell=bash
 
@@ -9,7 +9,8 @@ skip() {
 	exit 0
 }
 
-# packages TOOL: print the packages that contain the tool, or are needed to build it
+# packages TOOL: print the packages that contain the tool, or are needed to
+# build it
 packages() {
 	case $1 in
 	mpirun) echo openmpi-bin ;;

@@ -2,10 +2,11 @@
 # P1: compare synchronous aggregation of 4 workers over loopback with Open MPI's
 # AllReduce over TCP
 #
-# The two take turns, and the results are medians of ROUNDS (5) runs.  The packets
-# have 366 float32, or 16,374, which is the most that loopback allows; the better of
-# the two counts.  Then the bench compares aggregation with --key, which authenticates
-# all data, with aggregation without --key, in segments that fit 1,500 bytes.
+# The two take turns, and the results are medians of ROUNDS (5) runs.  The
+# packets have 366 float32, or 16,374, which is the most that loopback allows;
+# the better of the two counts.  Then the bench compares aggregation with --key,
+# which authenticates all data, with aggregation without --key, in segments that
+# fit 1,500 bytes.
 # Run this from the build folder, or name that folder in BUILD.
 #
 # shellcheck disable=SC1091,SC2154

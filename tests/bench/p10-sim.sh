@@ -1,9 +1,11 @@
 #!/bin/bash
-# P10: compare innet-sim with ns-3 for 1,000 s of Olaf's Figure 9 with drop-tail queues
+# P10: compare innet-sim with ns-3 for 1,000 s of Olaf's Figure 9 with drop-tail
+# queues
 #
-# Both have the same topology (tests/bench/ns3-figure9, if libns3-dev is installed),
-# and must lose the same share within one percentage point.  Then the bench compares
-# the cost of an event with 100,000 workers and with 10, and measures the memory.
+# Both have the same topology (tests/bench/ns3-figure9, if libns3-dev is
+# installed), and must lose the same share within one percentage point.  Then
+# the bench compares the cost of an event with 100,000 workers and with 10, and
+# measures the memory.
 # Run this from the build folder, or name that folder in BUILD.
 #
 # shellcheck disable=SC1091

@@ -1,14 +1,16 @@
 #!/bin/bash
-# P11: verify the paper's two clusters, and compare with the 40 s that the paper states
+# P11: verify the paper's two clusters, and compare with the 40 s that the paper
+# states
 #
-# The settings are those of Olaf, section 6: a threshold of 400 ms, p/C = 2 (the paper
-# gives no unit), and updates every 100 ms, or every 100 and 300 ms.  The paper states
-# 40 s for proofs, so we compare with the two settings that can be proved: equal
-# periods with 2 ms, and unequal periods with 2 s.  The second proof runs only once,
-# because it takes long.  Refutations and bounds have no peer to compare with.  The
-# settings are in share/scenarios/verify, and the results are medians of ROUNDS (3).
-# Lines with # show the time of other settings; an independent model took 4 s, 132 s
-# and more than 240 s for those with jitter.
+# The settings are those of Olaf, section 6: a threshold of 400 ms, p/C = 2 (the
+# paper gives no unit), and updates every 100 ms, or every 100 and 300 ms.  The
+# paper states 40 s for proofs, so we compare with the two settings that can be
+# proved: equal periods with 2 ms, and unequal periods with 2 s.  The second
+# proof runs only once, because it takes long.  Refutations and bounds have no
+# peer to compare with.  The settings are in share/scenarios/verify, and the
+# results are medians of ROUNDS (3).
+# Lines with # show the time of other settings; an independent model took 4 s,
+# 132 s and more than 240 s for those with jitter.
 #
 # shellcheck disable=SC1091
 set -eu
@@ -24,7 +26,8 @@ ask() {
 		"$specs/$2.json" | sed -E 's/.*"verdict":"([a-z]+)".*"updates":([0-9]+),"seconds":([0-9.]+),"service_ns.*/\3 \1 \2/'
 }
 
-# row NAME WHAT SPEC HORIZON ROUNDS BAR: print a row that compares with the paper
+# row NAME WHAT SPEC HORIZON ROUNDS BAR: print a row that compares with the
+# paper
 row() {
 	for _ in $(seq "$5"); do ask "$2" "$3" "$4"; done | sort -n |
 		awk -v name="$1" -v what="$2" -v bar="$6" '{ v[NR] = $1; verdict = $2; n = $3 } END {

@@ -1,12 +1,12 @@
 #!/bin/bash
-# P2: compare synchronous aggregation by a switch with a parameter server and with
-# MPI's ring, in a rack of namespaces with links of RATE (100) Mbit/s
+# P2: compare synchronous aggregation by a switch with a parameter server and
+# with MPI's ring, in a rack of namespaces with links of RATE (100) Mbit/s
 #
-# The three take turns, and the results are medians of ROUNDS (3) runs with 4 workers,
-# then with 6, 9 and 12 (iSwitch, Figure 15).  With 4 workers the switch also runs in
-# the path of the rack's bridge.  Twelve workers at 100 Mbit/s could use all of two
-# processors, so their rows are at 20 Mbit/s in their own rack, where the links are
-# the limit.  This needs root.
+# The three take turns, and the results are medians of ROUNDS (3) runs with 4
+# workers, then with 6, 9 and 12 (iSwitch, Figure 15).  With 4 workers the
+# switch also runs in the path of the rack's bridge.  Twelve workers at 100
+# Mbit/s could use all of two processors, so their rows are at 20 Mbit/s in
+# their own rack, where the links are the limit.  This needs root.
 # Run this from the build folder, or name that folder in BUILD.
 #
 # shellcheck disable=SC1091,SC2154
@@ -42,7 +42,8 @@ turn() {
 		innet-ps -p iswitch >>"$dir/ps.$n.$s"
 	[ "$n" -ne 4 ] || through switch "$switch" 4 "${bytes[$s]}" "${rounds[$s]}" 366 \
 		innet-switch --program iswitch --reduce sum --bridge br0 >>"$dir/path.4.$s"
-	# use the ring algorithm, and no handshakes, which would take 8 % of the time
+	# use the ring algorithm, and no handshakes, which would take 8 % of the
+	# time
 	allreduce mpi.sh --mca coll_tuned_use_dynamic_rules 1 \
 		--mca coll_tuned_allreduce_algorithm 4 \
 		--mca btl_tcp_eager_limit 8388608 -n "$n" \
@@ -50,9 +51,9 @@ turn() {
 }
 got() { [ ! -e "$dir/$1.$2.$3" ] || median "$dir/$1.$2.$3"; }
 
-# The least time of a round if frames had only payload: one vector on each link with a
-# switch; N + 1 vectors with a server, because it answers one worker while the next
-# one sends; 2 (N - 1) / N vectors in a ring.
+# The least time of a round if frames had only payload: one vector on each link
+# with a switch; N + 1 vectors with a server, because it answers one worker
+# while the next one sends; 2 (N - 1) / N vectors in a ring.
 least() {
 	awk -v b="${bytes[$3]}" -v n="$2" -v of="$1" -v mbit="$mbit" 'BEGIN {
 		times = of == "ps" ? n + 1 : of == "ring" ? 2 * (n - 1) / n : 1
@@ -114,9 +115,10 @@ row() {
 	}'
 }
 cat <<-'END'
-# P2 The time of a round in ms, the least time that its bytes need on these links, and
-# P2 by how many % the switch is faster.  The paper has 81.6 to 85.8 % and 63.4 to
-# P2 87.9 %, with 4 workers at 10 Gbit/s, including the time of its hosts.
+# P2 The time of a round in ms, the least time that its bytes need on these
+# links, and P2 by how many % the switch is faster.  The paper has 81.6 to 85.8
+# % and 63.4 to P2 87.9 %, with 4 workers at 10 Gbit/s, including the time of
+# its hosts.
 # P2 size   workers   switch    least    server     least   less      ring     least   less
 # P2 paper        4                                    81.6-85.8           63.4-87.9
 END

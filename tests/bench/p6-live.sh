@@ -1,16 +1,18 @@
 #!/bin/bash
-# P6: compare a live switch with an Olaf queue with the same switch with drop-tail
+# P6: compare a live switch with an Olaf queue with the same switch with
+# drop-tail
 #
-# udp-blast sends runs of updates of 1 kB, more than either queue can receive.  There
-# are 60 clusters, 64 slots and a link of 20 Gbit/s, so that about half of the arriving
-# updates leave, as in P3.  The switch's own counters give the arrivals.  The bar for
-# the cost of merging is the processor time of an update, which does not depend on
-# other programs on the machine; both rates are printed.  Lines with # show the result
-# for 9 clusters, 8 slots and a link that carries a twentieth: there Olaf merges nearly
-# all updates, and drop-tail drops nearly all.
-# Then the bench compares Olaf with and without --key.  With a key each update has an
-# authentication tag, which the switch checks, and computes again when the update
-# leaves.
+# udp-blast sends runs of updates of 1 kB, more than either queue can receive. 
+# There are 60 clusters, 64 slots and a link of 20 Gbit/s, so that about half of
+# the arriving updates leave, as in P3.  The switch's own counters give the
+# arrivals.  The bar for the cost of merging is the processor time of an update,
+# which does not depend on other programs on the machine; both rates are
+# printed.  Lines with # show the result for 9 clusters, 8 slots and a link that
+# carries a twentieth: there Olaf merges nearly all updates, and drop-tail drops
+# nearly all.
+# Then the bench compares Olaf with and without --key.  With a key each update
+# has an authentication tag, which the switch checks, and computes again when
+# the update leaves.
 # The upstream is a server that is stopped, so no process reads the updates that leave.
 # Run this from the build folder, or name that folder in BUILD.
 set -eu
@@ -28,7 +30,8 @@ await() {
 	echo "nothing in $1 after 10 s" >&2
 	return 1
 }
-# on N COMMAND...: run the command on the N-th processor, if there is more than one
+# on N COMMAND...: run the command on the N-th processor, if there is more than
+# one
 on() {
 	local n=$1
 	shift
@@ -37,8 +40,8 @@ on() {
 }
 # packets NAME: print a total of the report
 packets() { sed -n "/\"$1\"/{n;s/[^0-9]//gp;q}" "$dir/r"; }
-# run PROGRAM CLUSTERS SLOTS RATE [KEY]: measure for some seconds, and append the results
-# to the files that are named after PROGRAM
+# run PROGRAM CLUSTERS SLOTS RATE [KEY]: measure for some seconds, and append
+# the results to the files that are named after PROGRAM
 run() {
 	local name=$dir/$1${5:+-proved}-$2 switch at=$server
 	[ -z "${5-}" ] || at=$proving
@@ -48,7 +51,8 @@ run() {
 		${5:+--key "$5"} --duration $((seconds + 1))s 2>"$dir/err"; } 2>"$dir/cpu" &
 	switch=$!
 	await "$dir/port"
-	# a switch answers an Open after the server has answered the switch's own Open
+	# a switch answers an Open after the server has answered the switch's
+	# own Open
 	[ -z "${5-}" ] || { kill -CONT $keyed && { sleep 0.3 && kill -STOP $keyed; } & }
 	on 1 udp-blast "127.0.0.1:$(cat "$dir/port")" "$seconds" "$2" ${5:+1024 1 0 "$5"} >"$dir/sent"
 	wait $switch
@@ -58,7 +62,8 @@ run() {
 	awk -v n="$(packets arrived)" '{ print 100 * (1 - n / $1) }' "$dir/sent" >>"$name.lost"
 }
 median() { sort -n "$dir/$1" | sed -n "$((rounds / 2 + 1))p"; }
-# row NAME UNIT A B BAR HIGH: print a row; HIGH is "high" if a larger A is better
+# row NAME UNIT A B BAR HIGH: print a row; HIGH is "high" if a larger A is
+# better
 row() {
 	awk -v name="$1" -v unit="$2" -v a="$3" -v b="$4" -v bar="$5" -v high="$6" 'BEGIN {
 		r = high == "high" ? b / a : a / b

@@ -1,11 +1,11 @@
 #!/bin/bash
-# P7: compare innet-replay with tcpreplay over a pair of interfaces between two network
-# namespaces
+# P7: compare innet-replay with tcpreplay over a pair of interfaces between two
+# network namespaces
 #
-# At 100,000 packets a second the gaps between packets should be 10 us.  The bench
-# measures the error of the gaps by the kernel's timestamps at the receiver.  It also
-# compares the packets per second at top speed that each program reports.  This needs
-# root.
+# At 100,000 packets a second the gaps between packets should be 10 us.  The
+# bench measures the error of the gaps by the kernel's timestamps at the
+# receiver.  It also compares the packets per second at top speed that each
+# program reports.  This needs root.
 # Run this from the build folder, or name that folder in BUILD.
 #
 # shellcheck disable=SC1091
@@ -28,7 +28,8 @@ for n in $a/out $b/in; do
 	ip -n "${n%/*}" link set "${n#*/}" up
 done
 
-# on N NAMESPACE COMMAND...: become the command in that namespace, on the N-th processor
+# on N NAMESPACE COMMAND...: become the command in that namespace, on the N-th
+# processor
 on() {
 	local n=$1 ns=$2
 	shift 2
@@ -45,8 +46,8 @@ await() {
 }
 innet() (on 1 $a innet-replay -q -r "$dir/$1" --to "10.77.0.2:$port" --json "${@:2}")
 peer() (on 1 $a tcpreplay -q -K -i out "${@:2}" "$dir/$1" 2>&1)
-# gaps NAME COMMAND...: write the 99th percentile of the errors of the gaps in us to a
-# file
+# gaps NAME COMMAND...: write the 99th percentile of the errors of the gaps in
+# us to a file
 gaps() {
 	local name=$1 dump
 	shift

@@ -1,9 +1,9 @@
 #!/bin/bash
 # P8: compare the sum tree with a binary tree of float32 sums; both take turns.
 # There are bars for 1 Mi leaves in batches of 256, a table for other sizes, and
-# totals after 10^7 updates (LONG=1: 10^9). The time of sampling includes the time to
-# compute the top of the tree again after updates. Run this from the build folder, or
-# name that folder in BUILD.
+# totals after 10^7 updates (LONG=1: 10^9). The time of sampling includes the
+# time to compute the top of the tree again after updates. Run this from the
+# build folder, or name that folder in BUILD.
 set -eu
 export PATH="${BUILD:-.}/tests/bench:$PATH" LC_ALL=C
 dir=$(mktemp -d)

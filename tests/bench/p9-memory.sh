@@ -1,22 +1,23 @@
 #!/bin/bash
 # P9: compare the replay memory over loopback TCP with redis-server and hiredis
 #
-# The tasks are: push 200 experiences of 213.5 kB (42.7 MB) into a memory of 2,000;
-# set and get 13 MB; sample 512 experiences.  Then the same with frames: 200 or 512
-# experiences of eight frames of 7,056 B and a tail, out of 10,000, which innet-memory
-# receives and sends by reference.  We compare this with the time of Redis for the same
-# experiences by value, 56,464 B each; lines with # show as many experiences of
-# 213.5 kB, the size in the paper.  More lines have hiredis on both sides, which
-# compares only the servers.
+# The tasks are: push 200 experiences of 213.5 kB (42.7 MB) into a memory of
+# 2,000;
+# set and get 13 MB; sample 512 experiences.  Then the same with frames: 200 or
+# 512 experiences of eight frames of 7,056 B and a tail, out of 10,000, which
+# innet-memory receives and sends by reference.  We compare this with the time
+# of Redis for the same experiences by value, 56,464 B each; lines with # show
+# as many experiences of 213.5 kB, the size in the paper.  More lines have
+# hiredis on both sides, which compares only the servers.
 #
-# Then the bench compares innet_per.so with innet-memory, and innet_replay.py with
-# LRANGE by redis-py; each result is the least of TURNS (200).  Then eight actors of
-# apex.sh run up to three times for SECONDS_EACH (10) with each memory; the results are
-# the medians of the times of a pull, a set and a push.
+# Then the bench compares innet_per.so with innet-memory, and innet_replay.py
+# with LRANGE by redis-py; each result is the least of TURNS (200).  Then eight
+# actors of apex.sh run up to three times for SECONDS_EACH (10) with each
+# memory; the results are the medians of the times of a pull, a set and a push.
 #
-# With Redis, a push is RPUSH of 200 and LTRIM, and a sample is LINDEX in a pipeline or
-# MGET, whichever is faster; the others are SET and GET.  The two take turns for ROUNDS
-# (5); each result is the median of 5.
+# With Redis, a push is RPUSH of 200 and LTRIM, and a sample is LINDEX in a
+# pipeline or MGET, whichever is faster; the others are SET and GET.  The two
+# take turns for ROUNDS (5); each result is the median of 5.
 # Run this from the build folder, or name that folder in BUILD.
 #
 # shellcheck disable=SC1091,SC2086,SC2154
@@ -45,7 +46,8 @@ innet-memory -q --listen 127.0.0.1:0 --memory 4GB --port-file "$dir/port" 2>"$di
 await "$dir/port"
 innet=127.0.0.1:$(cat "$dir/port")
 
-# t NAME CLIENT ADDR TASK [BYTES [HELD]]: run the task once, and append its time to NAME
+# t NAME CLIENT ADDR TASK [BYTES [HELD]]: run the task once, and append its time
+# to NAME
 t() { replay-load "$2" "$3" "$4" 5 "${@:5}" >>"$dir/$1"; }
 # note WHAT ADDR-AND-CLIENT MS MS: print a line with # and the ratio
 note() {

@@ -1,7 +1,7 @@
 # rounds.bash - measure rounds of synchronous aggregation, for P1 and P2
 #
-# The caller must set $dir, and define `on HOST COMMAND...`, which becomes COMMAND on
-# that host.
+# The caller must set $dir, and define `on HOST COMMAND...`, which becomes
+# COMMAND on that host.
 #
 # shellcheck shell=bash disable=SC2034,SC2086,SC2154
 
@@ -23,9 +23,9 @@ await() {
 	return 1
 }
 
-# HOST ADDRESS WORKERS BYTES ROUNDS FLOATS SERVER...: print the median round in ms
-# through a SERVER of innet at that address.  It is the median of the medians (means if
-# $mean is set) of the workers.
+# HOST ADDRESS WORKERS BYTES ROUNDS FLOATS SERVER...: print the median round in
+# ms through a SERVER of innet at that address.  It is the median of the medians
+# (means if $mean is set) of the workers.
 through() {
 	local host=$1 addr=$2 workers=$3 size=$4 rounds=$5 floats=$6 server pids='' i rc=0
 	shift 6
@@ -59,7 +59,8 @@ through() {
 	awk -v ns="$(median "$dir/p50")" 'BEGIN { print ns / 1e6 }'
 }
 
-# MPIRUN... PROGRAM BYTES ROUNDS: print the median round of Open MPI's AllReduce.
+# MPIRUN... PROGRAM BYTES ROUNDS: print the median round of Open MPI's
+# AllReduce.
 allreduce() {
 	timeout 100 "$@" 2>"$dir/err.mpi" >"$dir/mpi" ||
 		{ cat "$dir/err.mpi" >&2; return 1; }

@@ -3,13 +3,13 @@
 #
 # Each bench prints lines such as
 #	P3 olaf-filter innet 0.61 s peer 0.80 s ratio 0.76 bar 1.00 ok
-# and can add lines that begin with #.  The output begins with the machine, its load,
-# the commit and the date.  A comment after a bench says if other processes used more
-# than a tenth of a processor while the bench ran.  The output ends with the number of
-# rows that are ok, short (worse than the bar) or skipped, and a list of the short and
-# skipped ones.  If RESULTS names a file and BENCH is not set, the output is also
-# written to that file.  The exit status is 1 if a bench failed to run; a row that is
-# short is not a failure.
+# and can add lines that begin with #.  The output begins with the machine, its
+# load, the commit and the date.  A comment after a bench says if other
+# processes used more than a tenth of a processor while the bench ran.  The
+# output ends with the number of rows that are ok, short (worse than the bar) or
+# skipped, and a list of the short and skipped ones.  If RESULTS names a file
+# and BENCH is not set, the output is also written to that file.  The exit
+# status is 1 if a bench failed to run; a row that is short is not a failure.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 read -ra rows <<<"${BENCH-}"
@@ -34,8 +34,8 @@ heading() {
 	printf '# commit %s, %s\n' "${commit:-unknown}" "$(date -u +%F)"
 }
 
-# note_time: set $noted to the seconds of processor time that all processes and the
-# benches have used, and to the time of day
+# note_time: set $noted to the seconds of processor time that all processes and
+# the benches have used, and to the time of day
 note_time() {
 	times >"$said.times"	# not in a subshell, which has no children
 	noted=$(awk -v hz="$(getconf CLK_TCK)" -v now="$(date +%s.%N)" '

@@ -1,11 +1,11 @@
 #!/bin/bash
-# S1: measure synchronous aggregation of 40 kB over loopback with 1 to 64 members of a
-# job (MEMBERS)
+# S1: measure synchronous aggregation of 40 kB over loopback with 1 to 64
+# members of a job (MEMBERS)
 #
-# The results are the median round and its exponent over the members; the work grows
-# at least linearly with the members' bytes.  Then ten jobs of 64 members run.  The
-# results are those of the worst job: the share of segments that were sent again, and
-# the Helps per segment.
+# The results are the median round and its exponent over the members; the work
+# grows at least linearly with the members' bytes.  Then ten jobs of 64 members
+# run.  The results are those of the worst job: the share of segments that were
+# sent again, and the Helps per segment.
 # Run this from the build folder, or name that folder in BUILD.
 #
 # shellcheck disable=SC1091,SC2154

@@ -1,7 +1,7 @@
 #!/bin/bash
-# S3: measure synchronous aggregation of 4 workers over loopback with vectors of 4 kB to
-# 64 MB (VECTORS, in bytes).  The results are the median round and its exponent over
-# the bytes.
+# S3: measure synchronous aggregation of 4 workers over loopback with vectors of
+# 4 kB to 64 MB (VECTORS, in bytes).  The results are the median round and its
+# exponent over the bytes.
 # Run this from the build folder, or name that folder in BUILD.
 #
 # shellcheck disable=SC1091,SC2154

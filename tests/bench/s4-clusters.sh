@@ -1,8 +1,8 @@
 #!/bin/bash
-# S4: measure the processor time of the Olaf queue for an update, with a capture as in
-# P3 of 9 to 60,000 clusters (CLUSTERS).  The time should not depend on the clusters,
-# so the result is its exponent over them (twice the time at 60,000 clusters would
-# give 0.08).
+# S4: measure the processor time of the Olaf queue for an update, with a capture
+# as in P3 of 9 to 60,000 clusters (CLUSTERS).  The time should not depend on
+# the clusters, so the result is its exponent over them (twice the time at
+# 60,000 clusters would give 0.08).
 # Run this from the build folder, or name that folder in BUILD.
 #
 # shellcheck disable=SC1091

@@ -22,6 +22,7 @@ done
 for what in insert update sample; do
 	scales "S5 $what" "$dir/$what" 'ms for all, by entries' 1.10
 done
-# Every layout needs this part of an update: a cache line of leaves must be fetched.
+# Every layout needs this part of an update: a cache line of leaves must be
+# fetched.
 awk '{ printf "# S5 least, of writes to single leaves: %s ms at %s\n", $2, $1 }' "$dir/least"
 echo "# S5 least: exponent $(exponent "$dir/least")"

@@ -14,8 +14,8 @@ need 'S6 workers' innet-sim
 . "$here/fit.bash"
 dir=$(mktemp -d -p /dev/shm) && trap 'rm -rf "$dir"' EXIT
 
-# WORKERS: print the options that spread the workers, and enough simulated time for a
-# measurement
+# WORKERS: print the options that spread the workers, and enough simulated time
+# for a measurement
 settings() {
 	local clusters=$(($1 < 100000 ? $1 / 10 : 10000))
 	[ $clusters -ge 10 ] || clusters=10

@@ -1,14 +1,16 @@
 #!/bin/bash
-# T0: compare synchronous aggregation over loopback with the least work that processes
-# can do for the same segments (thin.c)
+# T0: compare synchronous aggregation over loopback with the least work that
+# processes can do for the same segments (thin.c)
 #
-# The bench measures the time of a round, and the processor time of all processes in a
-# round, for one segment of 2 workers and for vectors of 4 workers.  The two take turns,
-# and the results are medians of ROUNDS (5) runs, with least and most.  The processor
-# time of the start is subtracted: it is that of a very short run.  Rows compare with
-# the thin switch with multicast; lines with # show the rest.
-# Run this from the build folder, or name that folder in BUILD.  OLD may name a folder
-# with the programs of an earlier build, which are then measured in the same run.
+# The bench measures the time of a round, and the processor time of all
+# processes in a round, for one segment of 2 workers and for vectors of 4
+# workers.  The two take turns, and the results are medians of ROUNDS (5) runs,
+# with least and most.  The processor time of the start is subtracted: it is
+# that of a very short run.  Rows compare with the thin switch with multicast;
+# lines with # show the rest.
+# Run this from the build folder, or name that folder in BUILD.  OLD may name a
+# folder with the programs of an earlier build, which are then measured in the
+# same run.
 #
 # shellcheck disable=SC1091,SC2034,SC2154
 set -eu -o pipefail
@@ -60,8 +62,8 @@ thin_rounds() {
 thin_unicast() { thin_rounds "$@" -; }
 thin_multicast() { thin_rounds "$@" $group; }
 
-# WAY WORKERS BYTES ROUNDS: print the median round, and the processor time of all
-# processes, in ms
+# WAY WORKERS BYTES ROUNDS: print the median round, and the processor time of
+# all processes, in ms
 timed() {
 	( "$@" >"$dir/round" && times >"$dir/times" )
 	awk -F '[ms ]+' 'NR == 1 { round = $1; next } FNR == 2 {
@@ -69,7 +71,8 @@ timed() {
 		"$dir/round" "$dir/times"
 }
 
-# WAY SIZE WORKERS: append the time and the processor time of a round, in us, to files
+# WAY SIZE WORKERS: append the time and the processor time of a round, in us, to
+# files
 measure() {
 	local most=${long[$2]} least round all few
 	least=$((most / 50 + 1))

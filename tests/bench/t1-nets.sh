@@ -1,9 +1,10 @@
 #!/bin/bash
-# T1: compare training with innet-agent's nets with training in PyTorch: the same
-# nets, the same numbers, one thread each. The two take turns. The results are
-# medians of ROUNDS (5) runs, per second of processor time, so the machine need not
-# be idle. Then compare PPO as a whole, and the three products of a layer with
-# OpenBLAS. Run this from the build folder, or name that folder in BUILD.
+# T1: compare training with innet-agent's nets with training in PyTorch: the
+# same nets, the same numbers, one thread each. The two take turns. The results
+# are medians of ROUNDS (5) runs, per second of processor time, so the machine
+# need not be idle. Then compare PPO as a whole, and the three products of a
+# layer with OpenBLAS. Run this from the build folder, or name that folder in
+# BUILD.
 #
 # shellcheck disable=SC1091,SC2086
 set -eu -o pipefail
@@ -34,7 +35,8 @@ row() {
 	}'
 }
 
-# PPO of innet-agent: print steps/s, gradients/s of learning time, and the last reward
+# PPO of innet-agent: print steps/s, gradients/s of learning time, and the last
+# reward
 ppo() {
 	local cpu
 	cpu=$({ time innet-agent -q --alone --algo ppo --env cartpole --steps "$1" \

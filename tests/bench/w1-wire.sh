@@ -1,12 +1,13 @@
 #!/bin/bash
-# W1: compare a switch in the path of a bridge between five namespaces with the plain
-# bridge
+# W1: compare a switch in the path of a bridge between five namespaces with the
+# plain bridge
 #
 # The two take turns, and the results are medians of ROUNDS (5) runs.  The bench
-# measures: marked runs that pass; regular TCP and pings while a switch runs; updates
-# that an Olaf queue accepts; sums at the bridge's address, compared with the same
-# switch on a socket; paced runs; and how long frames are delayed if a switch is killed
-# or hangs.  This needs root and Linux 6.6, and iperf3 and ping for their rows.
+# measures: marked runs that pass; regular TCP and pings while a switch runs;
+# updates that an Olaf queue accepts; sums at the bridge's address, compared
+# with the same switch on a socket; paced runs; and how long frames are delayed
+# if a switch is killed or hangs.  This needs root and Linux 6.6, and iperf3 and
+# ping for their rows.
 # Run this from the build folder, or name that folder in BUILD.
 #
 # shellcheck disable=SC1091,SC2154
@@ -66,10 +67,10 @@ stop() {
 	switch=''
 }
 
-# Measure packets forwarded in M/s, a stream in Gbit/s, a ping in us.  For runs of
-# packets, the receiver gets the processor that is better for it.  With the plain bridge
-# it has its own processor.  With a switch, which needs that processor, it shares the
-# processor of the sender, which has a lower priority.
+# Measure packets forwarded in M/s, a stream in Gbit/s, a ping in us.  For runs
+# of packets, the receiver gets the processor that is better for it.  With the
+# plain bridge it has its own processor.  With a switch, which needs that
+# processor, it shares the processor of the sender, which has a lower priority.
 forwarded() {
 	local receiver=0 sink
 	[ -z "$switch" ] || receiver=1
@@ -117,7 +118,8 @@ paced() {
 	awk -v sent="$sent" '{ print $1 / sent }' "$dir/n" >>"$dir/paced"
 }
 
-# SIGNAL NAME: print the ms from the signal until updates pass without the switch
+# SIGNAL NAME: print the ms from the signal until updates pass without the
+# switch
 opens() {
 	local blast sink at
 	start --port-rate w1=1kbit
@@ -137,12 +139,12 @@ opens() {
 	wait $blast
 }
 
-# QUEUE: do P6 in the path.  Print the updates of 1 kB of 60 clusters that a queue
-# accepts, in M/s, and the processor time of each in ns.  The link carries about half of
-# them.  The switch has one processor, and the sender another.  A departure costs far
-# more than an arrival, and the link determines the number of departures.  The receiver
-# is stopped, as in P6: a receiver that wakes up for each packet would use the switch's
-# time.
+# QUEUE: do P6 in the path.  Print the updates of 1 kB of 60 clusters that a
+# queue accepts, in M/s, and the processor time of each in ns.  The link carries
+# about half of them.  The switch has one processor, and the sender another.  A
+# departure costs far more than an arrival, and the link determines the number
+# of departures.  The receiver is stopped, as in P6: a receiver that wakes up
+# for each packet would use the switch's time.
 taken() {
 	local ticks sink
 	rm -f "$dir/report"

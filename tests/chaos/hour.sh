@@ -3,19 +3,19 @@
 #
 # For SECONDS (default 3600) a switch runs in the path of a rack of network
 # namespaces (this needs root), and its workers check every sum.  Job 2 sends
-# SEGMENTS (default 100000) segments a second in gradients of 157 kB.  Job 1 sends
-# gradients of six floats without a pause.  It starts at iteration FIRST (default
-# 2^24 - 500000), so that its iteration numbers pass 2^24.  Updates for a server
-# wait in an Olaf queue before a link of 5 Mbit/s, which is never idle.
+# SEGMENTS (default 100000) segments a second in gradients of 157 kB.  Job 1
+# sends gradients of six floats without a pause.  It starts at iteration FIRST
+# (default 2^24 - 500000), so that its iteration numbers pass 2^24.  Updates for
+# a server wait in an Olaf queue before a link of 5 Mbit/s, which is never idle.
 #
 # The script prints a line every ten seconds: the time that has passed, segments
-# per second since the previous line, the iteration of job 1, kB of memory of the
-# switch, and Mbit/s of the queue.  It prints a line of figures at the end.
-# The exit status is 1 if a sum was wrong, a worker gave up or counters do not add
-# up.  It is also 1 if memory grew by more than 1 MB after the first tenth of the
-# time, or if the rate of the queue in the last tenth is off by more than 2 %.  In
-# a run of less than a minute memory may grow by 4 MB, and the rate is that of the
-# whole run.
+# per second since the previous line, the iteration of job 1, kB of memory of
+# the switch, and Mbit/s of the queue.  It prints a line of figures at the end.
+# The exit status is 1 if a sum was wrong, a worker gave up or counters do not
+# add up.  It is also 1 if memory grew by more than 1 MB after the first tenth
+# of the time, or if the rate of the queue in the last tenth is off by more than
+# 2 %.  In a run of less than a minute memory may grow by 4 MB, and the rate is
+# that of the whole run.
 set -u
 share=$(cd "$(dirname "$0")/../../share" && pwd)
 build=$(cd "${BUILD:-.}" && pwd) || exit 2
@@ -118,8 +118,8 @@ for ((at = every; at <= seconds; at += every)); do
 	line || break
 done
 
-# End the workers, then the switch.  A worker that gave up or received a wrong sum
-# has printed an error.
+# End the workers, then the switch.  A worker that gave up or received a wrong
+# sum has printed an error.
 kill "${workers[@]}"
 for p in "${workers[@]}"; do wait "$p" || finding 'a worker has failed'; done
 [ $bad -eq 0 ] || cat w?.[12]

@@ -1,7 +1,7 @@
 # lasting.bash - functions that the long runs share
 #
-# $pids lists the processes that must not end during the run, $python is the first
-# python3 that has numpy, and $log is a file for messages.
+# $pids lists the processes that must not end during the run, $python is the
+# first python3 that has numpy, and $log is a file for messages.
 #
 # shellcheck shell=bash disable=SC2034
 pids=() bad=0

@@ -2,22 +2,23 @@
 # live.sh SEED... - run the trainings and faults of innet-sim --chaos with live
 # programs
 #
-# The programs run in network namespaces (this needs root).  Each seed chooses the
-# workers, racks, approach and mode, the shares of lost, duplicated and late
-# packets, and faults, which happen one after another.  A link goes down; a worker
-# is stopped, or every second time killed and restarted; a switch or a server is
-# killed and restarted.
-# In synchronous mode every sum must be right (--check).  In asynchronous mode all
-# workers must have equal weights at each round after the faults.  All programs
-# must end in time.
-# The script prints a line for each seed.  If there is a finding, the exit status
-# is 1 and the script keeps the logs of that seed.
+# The programs run in network namespaces (this needs root).  Each seed chooses
+# the workers, racks, approach and mode, the shares of lost, duplicated and late
+# packets, and faults, which happen one after another.  A link goes down; a
+# worker is stopped, or every second time killed and restarted; a switch or a
+# server is killed and restarted.
+# In synchronous mode every sum must be right (--check).  In asynchronous mode
+# all workers must have equal weights at each round after the faults.  All
+# programs must end in time.
+# The script prints a line for each seed.  If there is a finding, the exit
+# status is 1 and the script keeps the logs of that seed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 PATH=$here/../../share/testbed:$PATH
 port=5000 rc=0
 
-# jq: the training of the seed: workers racks mode approach bytes loss late twice
+# jq: the training of the seed: workers racks mode approach bytes loss late
+# twice
 training='.trainings[0] as $t | .links as $l | [([[$t.workers, 2] | max, 6] | min),
 	(if $t.rack > 0 then 1 else 0 end), $t.mode, $t.approach,
 	([$t.vector | rtrimstr("B") | tonumber, 400000] | min),
@@ -94,8 +95,8 @@ fault() {
 	esac
 }
 
-# Wait until all workers have ended.  Fail if one has not ended after 60 s, or if its
-# exit status is not 0.
+# Wait until all workers have ended.  Fail if one has not ended after 60 s, or
+# if its exit status is not 0.
 ended() {
 	local k
 	for ((k = 0; k < workers; k++)); do

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# mutations.sh [NAME...] - break the code that repairs losses in small ways, one at
-# a time in a copy, and check that innet-sim --chaos finds each fault
+# mutations.sh [NAME...] - break the code that repairs losses in small ways, one
+# at a time in a copy, and check that innet-sim --chaos finds each fault
 #
-# Run this in a build folder.  Each fault gets RUNS (default 40000) simulated runs
-# with the seeds from CHAOS (default 1) on.  The script prints a line for each
+# Run this in a build folder.  Each fault gets RUNS (default 40000) simulated
+# runs with the seeds from CHAOS (default 1) on.  The script prints a line for
+# each
 # fault: its name, and the first finding or "not found".
 set -u
 build=$PWD
@@ -12,10 +13,10 @@ runs=${RUNS:-40000} seed=${CHAOS:-1} rc=0
 
 # NAME|FILE in common/|the old code|the new code, both quoted for sed
 #
-# Three faults are not in the list because no run would find them.  A lost notice
-# costs only a timeout.  A resend that ignores the floor sends one packet twice,
-# because resent packets are marked.  A STATE that sets a worker back twice still
-# leads to the right end.
+# Three faults are not in the list because no run would find them.  A lost
+# notice costs only a timeout.  A resend that ignores the floor sends one packet
+# twice, because resent packets are marked.  A STATE that sets a worker back
+# twice still leads to the right end.
 mutations='accept-duplicate|iswitch/job-segments.h|} else if (sums_has(&j->sums, at, id)) {|} else if (id % 2 \&\& sums_has(\&j->sums, at, id)) {
 accept-old-push|iswitch/job-segments.h|\*last != 0 && !seg_before(\*last - 1, g->iteration)|*last == g->iteration + 1 \&\& g->index % 2
 restart-too-early|iswitch/job-segments.h|return t >= j->start && sums_may_begin(&j->sums, j->done_before, t, i);|return t >= j->start;

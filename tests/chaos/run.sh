@@ -2,8 +2,8 @@
 # run.sh INNET-SIM SECONDS - run random trainings with faults for SECONDS
 #
 # The seeds come from the clock, so they are new.  Half of the time goes to
-# simulation and half to live programs (live.sh, which needs root).  Each finding
-# is a line with its seed; if there is one, the exit status is 1.
+# simulation and half to live programs (live.sh, which needs root).  Each
+# finding is a line with its seed; if there is one, the exit status is 1.
 set -u
 sim=$1 seconds=${2:-60} runs=0 lives=0 rc=0
 here=$(cd "$(dirname "$0")" && pwd)

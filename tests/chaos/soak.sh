@@ -3,21 +3,22 @@
 #
 # For SECONDS (default 7200) these programs run on 127.0.0.1 with a low load:
 #
-# - A job with a key and four workers, two under each of two rack switches, which
-#   have a common parent.  All packets carry authentication tags, and each switch
-#   and worker loses 2 % of them.
-# - Six workers of two clusters send updates through an Olaf queue of 5 Mbit/s to
-#   a server that saves its weights.
-# - Three actors and a learner use a replay memory, whose table fills up.  An actor
-#   and a learner of innet-agent use the same memory for some seconds of each
-#   minute.
+# - A job with a key and four workers, two under each of two rack switches,
+#   which have a common parent.  All packets carry authentication tags, and each
+#   switch and worker loses 2 % of them.
+# - Six workers of two clusters send updates through an Olaf queue of 5 Mbit/s
+#   to a server that saves its weights.
+# - Three actors and a learner use a replay memory, whose table fills up.  An
+#   actor and a learner of innet-agent use the same memory for some seconds of
+#   each minute.
 #
-# The script prints a line every minute (in a run of less than 600 s, every tenth
-# of the time), and appends it to LOG: iterations, the longest iteration,
+# The script prints a line every minute (in a run of less than 600 s, every
+# tenth of the time), and appends it to LOG: iterations, the longest iteration,
 # experiences, and kB of memory of each server.  Workers check each sum, and the
 # learner checks each experience.
 #
-# Each fault is a line that begins with "finding", and then the exit status is 1.
+# Each fault is a line that begins with "finding", and then the exit status is
+# 1.
 # Faults are: a wrong sum or experience, a program that ended or gave up, an
 # iteration that took longer than LONGEST (default 10) seconds, counters that do
 # not add up, and memory that grew by more than 1 MB after the first tenth.
@@ -33,8 +34,8 @@ servers=() names=() works=() of=() actor=''
 trap 'kill "${pids[@]}" $actor 2>/dev/null; wait; cd /; rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM
 
-# server NAME COMMAND...: start a server on a free port.  It writes the port into
-# NAME.port, and its report into NAME.json when it ends.
+# server NAME COMMAND...: start a server on a free port.  It writes the port
+# into NAME.port, and its report into NAME.json when it ends.
 server() {
 	local name=$1
 	shift
@@ -76,8 +77,8 @@ with innet_stream.Stream(np.zeros(n, '<f4'), give=lambda: b'', take=lambda s: No
             os.replace('new%d' % s.worker, 'at%d' % s.worker)
         time.sleep(0.05)
 END
-# An actor (0 to 2) adds experiences whose observation follows from their key.  The
-# learner (3) draws experiences and checks their observations.
+# An actor (0 to 2) adds experiences whose observation follows from their key. 
+# The learner (3) draws experiences and checks their observations.
 cat >replay.py <<'END'
 import os, sys, time
 import numpy as np
@@ -135,7 +136,8 @@ agents() {
 		--gradients "$1" 2>learner.err || { cat learner.err; return 1; }
 	wait $actor || { cat actor.err; return 1; }
 }
-# line SECOND: print one line; append the memory of all servers to the file `lines`.
+# line SECOND: print one line; append the memory of all servers to the file
+# `lines`.
 line() {
 	local p kb=()
 	for p in "${servers[@]}"; do kb+=("$(resident "$p")"); done
@@ -164,7 +166,8 @@ for ((s = ${#servers[@]} - 1; s >= 0; s--)); do
 done
 for s in "${names[@]}" sync0 olaf0; do echo "$s $(jq -c . "$s.json")" >>"$log"; done
 
-# holds FINDING FILE CONDITION: report a finding if the condition is false in FILE
+# holds FINDING FILE CONDITION: report a finding if the condition is false in
+# FILE
 holds() { jq -e "$3" "$2" >/dev/null || finding "$1: $2"; }
 for s in root rack1 rack2; do
 	holds 'segments do not add up' $s.json '.jobs | length > 0 and all(.counters | .segments > 0 and

@@ -1,5 +1,5 @@
-# Check in the root folder of fresh.sh that each page of the manual opens, and that
-# each tool runs.
+# Check in the root folder of fresh.sh that each page of the manual opens, and
+# that each tool runs.
 set -eu
 MANWIDTH=80 man innet | sed -n '1,6p'
 pages=0

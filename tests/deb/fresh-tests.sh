@@ -1,5 +1,5 @@
-# Run in the root folder of fresh.sh the tests of tools, all or those in $1, with the
-# installed tools.
+# Run in the root folder of fresh.sh the tests of tools, all or those in $1,
+# with the installed tools.
 set -eu
 rm -rf /fresh/tree
 mkdir /fresh/tree

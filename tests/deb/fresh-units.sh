@@ -1,5 +1,5 @@
-# systemd, which is process 1 in the root folder of fresh.sh, runs this script.  It
-# starts the units as innet-security(7) describes, and tests their services.
+# systemd, which is process 1 in the root folder of fresh.sh, runs this script. 
+# It starts the units as innet-security(7) describes, and tests their services.
 set -eu -o pipefail
 trap 'echo "failed: $BASH_COMMAND"' ERR
 export HOME=/root

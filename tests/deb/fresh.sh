@@ -12,13 +12,13 @@
 #             version
 #   units     systemd is process 1 there and starts the units; workers train
 #             through them with a key, and Redis loads the module
-#   demo      a user runs the installed demonstration; on a busy machine its agents
-#             are too slow to learn, and this step fails
+#   demo      a user runs the installed demonstration; on a busy machine its
+#             agents are too slow to learn, and this step fails
 #   tests     make check-installed runs in a tree in which no tool was built
 #
 # --from continues with an existing ROOT.  --tests selects test files, such as
-# tests/bats/live.bats.  The script prints its findings; the exit status is 1 if a
-# step failed.
+# tests/bats/live.bats.  The script prints its findings; the exit status is 1 if
+# a step failed.
 #
 # It needs root, 6 GB, the mirror of this machine's apt, and on Debian: apt-get
 # install debootstrap debhelper lintian systemd-container, and what ./bootstrap

@@ -1,8 +1,8 @@
 # run.sh SECONDS TARGET... - fuzz each target for SECONDS; print a line for each
 #
-# The script works in ./fuzz-work.  TARGET/ has the inputs that reach new code, which
-# remain for the next run.  TARGET.log has the output of libFuzzer.  TARGET.crash-*,
-# -leak, -oom, -timeout and -slow-unit are the findings.
+# The script works in ./fuzz-work.  TARGET/ has the inputs that reach new code,
+# which remain for the next run.  TARGET.log has the output of libFuzzer. 
+# TARGET.crash-*, -leak, -oom, -timeout and -slow-unit are the findings.
 set -u
 seconds=$1
 shift

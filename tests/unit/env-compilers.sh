@@ -1,7 +1,8 @@
-# Build the environments with every installed compiler, at -O0, -O2 and -O3, for a
-# processor with and without fused multiply-add.  Each build must give Gymnasium's
-# figures.  The lander has our own physics, so it must give the same figures each
-# time.  The test uses the flags of the build, which must be sufficient.
+# Build the environments with every installed compiler, at -O0, -O2 and -O3, for
+# a processor with and without fused multiply-add.  Each build must give
+# Gymnasium's figures.  The lander has our own physics, so it must give the same
+# figures each time.  The test uses the flags of the build, which must be
+# sufficient.
 t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT
 : >"$t/config.h"
 n=0

@@ -1,5 +1,5 @@
-# Check that innet-gen writes the same bytes for a seed with every compiler, at -O0
-# and at -O3.
+# Check that innet-gen writes the same bytes for a seed with every compiler, at
+# -O0 and at -O3.
 t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT
 list=$srcdir/tests/unit/gen-digests.txt i=0
 say() { i=$((i + 1)); [ "$1" -eq 0 ] && echo "ok $i - $2" || echo "not ok $i - $2"; }

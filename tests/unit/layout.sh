@@ -1,6 +1,7 @@
-# Check the structure that CONTRIBUTING.md describes: each header compiles alone and
-# defines nothing with linkage; a folder includes only from folders before it in
-# common/README; files that only one tool includes are in the folder of that tool;
+# Check the structure that CONTRIBUTING.md describes: each header compiles alone
+# and defines nothing with linkage; a folder includes only from folders before
+# it in common/README; files that only one tool includes are in the folder of
+# that tool;
 # no files of cmd/ or common/ include each other in a circle; a header with one
 # includer says why; a long header begins with its interface; files have at most
 # 1,200 lines, and lines of C at most 80 columns; no test has a bare `!`.
@@ -16,8 +17,8 @@ say() {
 folders=$(sed -n 's|^\([a-z]*\)/ .*|\1|p' common/README)
 headers=$(find common -name '*.h' | sort)
 
-# The headers for intrinsics are nine tenths of the text that a compiler reads here,
-# so they are precompiled.
+# The headers for intrinsics are nine tenths of the text that a compiler reads
+# here, so they are precompiled.
 echo '#include <immintrin.h>' >"$t/intrinsics.h"
 $COMPILE -I. -Werror -Wno-unused-function -x c-header "$t/intrinsics.h" \
 	-o "$t/intrinsics.h.gch" || bad=intrinsics.h
@@ -36,12 +37,13 @@ say "each header stands alone and exports no symbol"
 	bad="have $(find common -mindepth 1 -maxdepth 1)"
 say "common/README names each folder once"
 
-# Make lines "FILE INCLUDED" of all our own headers that cmd/ and common/ include.
+# Make lines "FILE INCLUDED" of all our own headers that cmd/ and common/
+# include.
 find cmd common -name '*.[ch]' | sort | xargs awk -F'"' '
 /^#[ \t]*include "/ && $2 != "config.h" { print FILENAME, $2 }' >"$t/includes"
 
-# The interface of programs is in switch/ and includes only folders before queue/, so
-# that auth/ and the four systems may include it.
+# The interface of programs is in switch/ and includes only folders before
+# queue/, so that auth/ and the four systems may include it.
 contract='common/switch/outbox.h common/switch/program.h'
 bad=$(awk -v folders="$folders" -v contract="$contract" '
 BEGIN {
@@ -75,8 +77,9 @@ END { for (t in roots) { n = split(roots[t], r, " "); for (i = 1; i <= n; i++) g
 bad=$(echo "$headers" | awk 'NR == FNR { tools[$2]++; next } tools[$1] < 2' "$t/reached" -)
 say "each header of common/ is reached from two tools or more"
 
-# A file and its header are one module.  Remove modules that no other module needs,
-# and modules that need no other, until nothing changes.  Only circles remain.
+# A file and its header are one module.  Remove modules that no other module
+# needs, and modules that need no other, until nothing changes.  Only circles
+# remain.
 sed 's/\.[ch] / /; s/\.[ch]$//' "$t/includes" | awk '$1 != $2' | sort -u >"$t/modules"
 while
 	awk 'NR == FNR { out[$1] = 1; in_[$2] = 1; next } $2 in out && $1 in in_' \

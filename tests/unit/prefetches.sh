@@ -1,6 +1,7 @@
 # A compiler can decide that a function that only prefetches has no effect, and
-# remove its calls (common/base/prefetch.h).  Check that the object code has as many
-# prefetch instructions as it must have, and that this test would notice a lost one.
+# remove its calls (common/base/prefetch.h).  Check that the object code has as
+# many prefetch instructions as it must have, and that this test would notice a
+# lost one.
 t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT
 i=0
 say() { i=$((i + 1)); [ "$1" -eq 0 ] && echo "ok $i - $2" || echo "not ok $i - $2"; }

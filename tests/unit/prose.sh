@@ -1,7 +1,7 @@
-# Find sentences that a reader probably has to read twice, in comments, test titles,
-# the manual and the documents.  A match is a hint and not a verdict, so each folder
-# has a budget.  A budget only goes down: a change must not exceed it, and a change
-# that gets below it must lower it here.
+# Find sentences that a reader probably has to read twice, in comments, test
+# titles, the manual and the documents.  A match is a hint and not a verdict, so
+# each folder has a budget.  A budget only goes down: a change must not exceed
+# it, and a change that gets below it must lower it here.
 #
 #	sh tests/unit/prose.sh FILE...	show the places in these files
 cd "${srcdir:-.}" || exit 1

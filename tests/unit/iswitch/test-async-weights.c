@@ -530,6 +530,11 @@ copies_newest_weights(void)
 	ok(copy != NULL && round == 3 && a.t_s == 3,
 	    "it makes the copy when it has the newest round that it knows of");
 	free(copy);
+	async_weights_note_known(&a, &a.seg[0], 4);
+	copy = async_weights_take_copy(&a, &round);
+	ok(copy != NULL && round == 3, "a worker that lacks only the newest "
+	    "round makes the copy at once, because it may be halted");
+	free(copy);
 	async_weights_free(&a);
 }
 

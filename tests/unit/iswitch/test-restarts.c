@@ -50,6 +50,24 @@ open_rack(struct control_join j, uint32_t slots)
 	rig_join_as(1000, j, &a);
 }
 
+/*
+ * Open a rack whose parent keeps whole vectors.  Worker j sends a Join, and the
+ * parent answers the Join of the rack with `up`.
+ */
+static void
+begin_rack(uint16_t h, struct control_join j, struct control_ack up)
+{
+	struct job_conf cf = rig_conf(h);
+	struct control_ack a;
+
+	cf.child = true;
+	cf.async = up.async = j.async;
+	up.span = 0;
+	rig_open(&cf, 0);
+	rig_join_as((uint16_t)(1000 + j.worker), j, &a);
+	answer(up);
+}
+
 /* Let time pass until the rack sends its parent a Join, and return it. */
 static struct control_join
 await_join(void)
@@ -355,14 +373,10 @@ static void
 restart_async_rack(struct control_join *j)
 {
 	struct control_ack a, up = admit(7);
-	struct job_conf cf = rig_conf(2);
 
-	cf.child = cf.async = up.async = j->async = true;
+	j->async = true;
 	up.next = 12;
-	up.span = 0;
-	rig_open(&cf, 0);
-	rig_join_as(1000, *j, &a);
-	answer(up);
+	begin_rack(2, *j, up);
 	rig_join_as(1000, *j, &a);
 	for (uint32_t i = 0; i < SEGS; i++)
 		send_result(12, i);
@@ -546,15 +560,12 @@ test_async_next(void)
 {
 	struct control_join j = first;
 	struct control_ack a, up = admit(7);
-	struct job_conf cf = rig_conf(1);
 
-	cf.child = cf.async = up.async = j.async = true;
+	up.async = j.async = true;
 	j.next = 6;
 	up.next = 12;
 	up.span = 0;
-	rig_open(&cf, 0);
-	rig_join_as(1000, j, &a);
-	answer(up);
+	begin_rack(1, j, up);
 	ok(rig_join_as(1000, j, &a) == CONTROL_DONE && a.next == 12,
 	    "a rack that was restarted tells its workers the parent's round");
 	await_join();
@@ -575,16 +586,13 @@ test_refused_for_another(void)
 {
 	struct control_join j = first, up;
 	struct control_ack a, no = admit(7);
-	struct job_conf cf = rig_conf(1);
 
-	cf.child = cf.async = no.async = j.async = true;
+	j.async = no.async = true;
 	no.status = CONTROL_REFUSED;
 	no.next = 36;
 	no.span = 0;
 	j.next = 4;
-	rig_open(&cf, 0);
-	rig_join_as(1000, j, &a);
-	answer(no);
+	begin_rack(1, j, no);
 	j.worker = 1;
 	j.next = 37;
 	ok(rig_join_as(1001, j, &a) == -1,
@@ -664,16 +672,11 @@ static void
 test_awaits_founder(void)
 {
 	struct control_join j = first;
-	struct control_ack a, up = admit(7);
-	struct job_conf cf = rig_conf(2);
+	struct control_ack a;
 
-	cf.child = true;
-	up.span = 0;
 	j.worker = 1;
 	j.next = 26;
-	rig_open(&cf, 0);
-	rig_join_as(1001, j, &a);
-	answer(up);
+	begin_rack(2, j, admit(7));
 	j.worker = 0;
 	j.next = 25;
 	j.again = true;
@@ -695,9 +698,7 @@ test_awaits_founder(void)
 	j.next = 26;
 	j.again = false;
 	j.worker = 1;
-	rig_open(&cf, 0);
-	rig_join_as(1001, j, &a);
-	answer(up);
+	begin_rack(2, j, admit(7));
 	rig_now += ISWITCH_FOUNDER_NS;
 	j.worker = 0;
 	j.next = 25;
@@ -731,14 +732,9 @@ static void
 test_needless_iteration(void)
 {
 	struct control_join j = first;
-	struct control_ack a, up = admit(7);
-	struct job_conf cf = rig_conf(1);
+	struct control_ack a;
 
-	cf.child = true;
-	up.span = 0;
-	rig_open(&cf, 0);
-	rig_join_as(1000, j, &a);
-	answer(up);
+	begin_rack(1, j, admit(7));
 	rig_join_as(1000, j, &a);
 	j.worker = 1;
 	j.next = 1;
@@ -783,57 +779,60 @@ test_rack_gives_again(void)
 	rigged_close(&rig_plane);
 }
 
-/* Request all of round t as worker 1; return the number of results sent. */
+/* Request all of round t as worker 1; return the number of rounds sent. */
 static uint32_t
 request_whole_round(uint32_t t)
 {
 	const union addr from = rig_addr(1001);
+	const uint32_t segs = rig.job[0]->core.sums.s.segs;
 	uint8_t m[CONTROL_MAX_BYTES], room[REPAIR_BITMAP_BYTES];
 	struct repair_help h = { .iteration = SEG_ITERATIONS - 1,
 	    .seen = rig.job[0]->core.serial, .last = REPAIR_NONE, .round = t };
 
-	for (uint32_t i = 0; i < SEGS; i++)
+	for (uint32_t i = 0; i < segs; i++)
 		repair_add(&h.lacks, room, i);
 	rig_n = 0;
 	rigged_take(&rig_plane, &from, CONTROL_TOS, m,
 	    repair_write_help(m, 1, rig_xid++, &h), rig_now);
 	rig_flush();
-	return count_posts(POST_ONE, SEG_TOS, 0);
+	return count_posts(POST_ONE, SEG_TOS, 0) / segs;
 }
 
 /*
  * An asynchronous worker that missed many rounds must get them faster than new
- * ones are completed.
+ * ones are completed.  Each Probe doubles the number of rounds, up to `most`.
  */
 static void
-test_catches_up(void)
+test_catches_up(uint32_t segs, uint32_t most)
 {
 	struct job_conf cf = rig_conf(1);
 	struct control_join j = first;
 	struct control_ack a;
-	uint32_t t = 0;
+	uint32_t t = 0, n;
 	bool doubles = true;
 
 	cf.async = j.async = true;
-	cf.keep_bytes = 1 << 20;
+	cf.keep_bytes = 16 << 20;
+	j.elements = 4 * segs;
 	rig_open(&cf, 0);
 	rig_join_as(1000, j, &a);
 	j.worker = 1;
 	rig_join_as(1001, j, &a);
 	for (uint32_t k = 0; k < 60; k++) {
-		for (uint32_t i = 0; i < SEGS; i++)
+		for (uint32_t i = 0; i < segs; i++)
 			rig_segment(0, k, i, 4, 1);
 	}
-	for (uint32_t n = 1; n <= 16; n *= 2) {
-		doubles = doubles && request_whole_round(t) == n * SEGS;
+	for (n = 1; n <= most; n *= 2) {
+		doubles = doubles && request_whole_round(t) == n;
 		t += n;
 	}
-	ok(doubles && request_whole_round(t) == 16 * SEGS,
-	    "a worker that requests one round after the other gets 1, 2, 4, 8, "
-	    "and then 16 rounds for each Probe");
-	ok(request_whole_round(t + 16) == (60 - 16 - t) * SEGS,
-	    "it gets no rounds that are not complete");
-	ok(request_whole_round(3) == SEGS && request_whole_round(9) == SEGS,
+	ok(doubles && request_whole_round(t) == most,
+	    "a worker that requests one round after the other gets twice as "
+	    "many for each Probe, up to %u of %u segments", most, segs);
+	for (t += most; t < 60; t += n)
+		n = request_whole_round(t);
+	ok(t == 60, "it gets no rounds that are not complete");
+	ok(request_whole_round(3) == 1 && request_whole_round(9) == 1,
 	    "a worker that requests single rounds gets only these");
 	rigged_close(&rig_plane);
 }
@@ -860,7 +859,8 @@ main(void)
 	test_same_port(0);
 	test_awaits_founder();
 	test_needless_iteration();
-	test_catches_up();
+	test_catches_up(SEGS, 16);
+	test_catches_up(300, MEMBERS_CATCH_UP_LEAST);
 	test_rack_gives_again();
 	return tap_end();
 }

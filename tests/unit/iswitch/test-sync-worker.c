@@ -82,6 +82,40 @@ test_nonsense(struct world *w)
 	end(w);
 }
 
+/* A worker that knows only Help is challenged while it waits for results. */
+static void
+test_challenged(struct world *w)
+{
+	struct sync_worker *l = &w->doer[0].l;
+	struct control_ack a = { .action = CONTROL_JOIN, .timeout_s = 10 };
+	uint8_t m[CONTROL_MAX_BYTES];
+	struct control c;
+	bool paused;
+
+	begin(w, 1, ELEMENTS, 1000, 0, 1);
+	while (step(w) && w->doer[0].done < 5)
+		;
+	l->repairs = false;
+	l->flight = 1;		/* a result is outstanding */
+	l->in.instance = 7;
+	c = (struct control){ .action = CONTROL_ACK, .job = l->in.cf.job };
+	membership_receive_doubtful(&l->in, CHANNEL_CLIENT_CHALLENGED, &c,
+	    w->now_ns);
+	membership_next(&l->in, w->now_ns, &(struct membership_place){ 0 }, m);
+	sync_worker_arm_timer(l, w->now_ns);
+	paused = l->timer_ns == SYNC_WORKER_NEVER;
+	a.instance = l->in.instance;
+	a.elements = l->in.cf.elements;
+	a.floats = l->in.floats;
+	control_parse(m, (size_t)(control_put_ack(control_put(m, CONTROL_ACK,
+	    l->in.cf.job, l->in.join_xid), &a) - m), &c);
+	sync_worker_receive_control(l, &c, w->now_ns);
+	ok(paused && l->in.joined && l->timer_ns != SYNC_WORKER_NEVER,
+	    "a challenged worker that knows only Help waits for results again "
+	    "when its Join is answered");
+	end(w);
+}
+
 static void
 test_window(struct world *w)
 {
@@ -280,6 +314,7 @@ main(void)
 	test_clean(w);
 	test_life(w);
 	test_nonsense(w);
+	test_challenged(w);
 	test_window(w);
 	test_long(w);
 	test_whole(w);
