@@ -11,7 +11,7 @@ budgets='
 cmd 1
 common 0
 man 1
-share 1
+share 0
 tests 0
 top 0
 '
