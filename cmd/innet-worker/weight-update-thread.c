@@ -231,6 +231,8 @@ rejoin_job(struct weight_thread *l, const uint8_t *weights, uint64_t first,
 	if (good) {
 		memcpy(copy, weights, 4 * (size_t)l->elements);
 		async_worker_free(&l->w);
+		/* the pushes are counted from 0 again */
+		channel_client_renew(&l->control.channel);
 		good = join_job(
 		    l, copy, first, creates_job, l->transfer.receiver.xid);
 	}

@@ -80,6 +80,12 @@ enum channel_client_news {
 static inline void channel_client_open(struct channel_client *ch, const struct
     key *key, bool needs_cookie, const uint8_t nonce[COOKIE_NONCE_BYTES]);
 
+/*
+ * Become a new client: forget the cookie, and use the next nonce.  The server
+ * then sees the next request as a request of another process at this address.
+ */
+static inline void channel_client_renew(struct channel_client *ch);
+
 /* Has the server sent us a cookie? */
 static inline bool channel_client_has_cookie(const struct channel_client *ch);
 
@@ -114,6 +120,21 @@ channel_client_open(struct channel_client *ch, const struct key *key,
 {
 	*ch = (struct channel_client){.key = key, .needs_cookie = needs_cookie};
 	cookie_init(ch->cookie, nonce);
+}
+
+static inline void
+channel_client_renew(struct channel_client *ch)
+{
+	const struct channel_client old = *ch;
+	uint8_t nonce[COOKIE_NONCE_BYTES];
+	size_t i = COOKIE_NONCE_BYTES;
+
+	memcpy(nonce, old.cookie, sizeof(nonce));
+	while (i > 0 && ++nonce[--i] == 0)
+		;
+	channel_client_open(ch, old.key, old.needs_cookie, nonce);
+	ch->commands = old.commands;
+	ch->any = old.any;
 }
 
 static inline bool

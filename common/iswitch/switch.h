@@ -584,11 +584,27 @@ iswitch_send_help(void *ctx, const struct member *m, uint64_t word)
 	iswitch_send_action(a->s, POST_ONE, a->j, &m->at, CONTROL_HELP, &word);
 }
 
+/*
+ * Has this rack gone back one iteration, and not received the answer to the
+ * Join that says so?  Until the Join arrives, the parent would answer that it
+ * does not keep the results of that iteration.
+ */
+static inline bool
+iswitch_must_tell_parent(const struct iswitch_job *job)
+{
+	const struct membership *up = &job->parent.membership;
+
+	return !job->core.cf->async &&
+	    (up->join_open || up->join_ns != MEMBERSHIP_NEVER) &&
+	    job->core.start < sums_unwrap(up->job_next, job->core.newest);
+}
+
 static inline bool
 iswitch_may_retransmit(const struct iswitch_job *job)
 {
 	return job->core.retransmit != NULL && !job->core.halted &&
-	    membership_works(&job->parent.membership);
+	    membership_works(&job->parent.membership) &&
+	    !iswitch_must_tell_parent(job);
 }
 
 /*

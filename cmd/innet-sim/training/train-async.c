@@ -301,6 +301,8 @@ rejoin_job(struct sim *s, struct train_worker *w, const uint8_t *weights,
 	memcpy(copy, weights, bytes);
 	in.creates_job = creates_job;
 	async_worker_free(&w->a.m);
+	/* the pushes are counted from 0 again */
+	channel_client_renew(&w->channel);
 	open_machine(w, &in, copy, first, s->now_ns);
 	free(copy);
 	w->a.learning = false;

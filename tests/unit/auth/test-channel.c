@@ -468,6 +468,37 @@ test_restart(void)
 	    "the server does not accept the recorded request later either");
 }
 
+/* A client that starts again in the same process. */
+static void
+test_renewal(void)
+{
+	static const uint8_t last[COOKIE_NONCE_BYTES] = { 1, 2, 3, 4, 5, 6,
+	    7, 255 };
+	const union addr a = address_at(1, 4000);
+	uint8_t was[COOKIE_NONCE_BYTES];
+
+	start_server(true, "S");
+	start_client(&key);
+	open_channel(&a);
+	memcpy(was, client.cookie, sizeof(was));
+	channel_client_renew(&client);
+	ok(!channel_client_has_cookie(&client) && client.key == &key &&
+	    memcmp(was, client.cookie, sizeof(was)) != 0,
+	    "a renewed client has another nonce and no cookie");
+	now += 2;
+	write_request(CONTROL_HALT, 8);
+	ok(check_request(&a) == CHANNEL_SERVER_CHALLENGE &&
+	    challenge(&a, 8) == CHANNEL_CLIENT_CHALLENGED,
+	    "the server challenges it");
+	write_request(CONTROL_HALT, 8);
+	ok(check_request(&a) == CHANNEL_SERVER_GOOD,
+	    "the server accepts its requests");
+	channel_client_open(&client, &key, true, last);
+	channel_client_renew(&client);
+	ok(client.cookie[6] == 8 && client.cookie[7] == 0 &&
+	    client.cookie[5] == 6, "the nonce is counted up");
+}
+
 int
 main(void)
 {
@@ -483,6 +514,7 @@ main(void)
 	test_without_key();
 	test_eviction();
 	test_restart();
+	test_renewal();
 	test_commands();
 	test_strangers();
 	test_texts();

@@ -293,6 +293,7 @@ open_rack_below(bool repairs, uint16_t h, struct control_join j)
 	j.type = CONTROL_WORKER;
 	j.elements = up.elements = 8;
 	up.repairs = repairs;
+	up.next = j.next;
 	rig_join_as(1000, j, &a);
 	answer_as_parent(up);
 	rig_join_as(1000, j, &a);
@@ -418,17 +419,29 @@ test_rack_steps_back(void)
 {
 	struct control_join j = { .type = CONTROL_WORKER, .worker = 1,
 	    .elements = 8, .next = 4 };
-	struct control_ack a;
+	struct control_ack a, up = admit_rack();
 	struct repair_help h;
 	struct seg g;
 
 	open_rack(2, (struct control_join){ .next = 5, .again = true });
 	rig_join_as(1001, j, &a);
+	up.elements = 8;
+	up.next = 4;
+	up.repairs = true;
 	for (uint32_t i = 0; i < 4; i++)
 		rig_segment(i / 2, 4, i % 2, 4, 1);
+	ok(!find_sent_up(SEG_TOS, &h, &g) && !find_sent_up(CONTROL_TOS, &h, &g),
+	    "a rack that goes back sends nothing until its Join is answered");
+	rig_n = 0;
+	rig_now += 1000000000;
+	iswitch_run_deadlines(&rig, rig_now);
+	outbox_flush(rig.out);
+	answer_as_parent(up);
+	iswitch_run_deadlines(&rig, rig_now);
+	outbox_flush(rig.out);
 	ok(find_sent_up(SEG_TOS, &h, &g) && g.iteration == 4 &&
 	    find_sent_up(CONTROL_TOS, &h, &g) && h.iteration == 4,
-	    "a rack that goes back sends Probes about its new segments");
+	    "after the answer, it sends Probes about its new segments");
 	rigged_close(&rig_plane);
 }
 
