@@ -571,9 +571,12 @@ iswitch_run_job(struct iswitch *s, struct iswitch_job *job, uint64_t now_ns)
 {
 	struct iswitch_help_sender asking = { s, &job->core };
 
+	s->due_ns[job->core.index] = UINT64_MAX;
 	iswitch_forget_silent(s, job, now_ns);
-	if (!job_has_memory(&job->core))
+	if (!job_has_memory(&job->core)) {
+		iswitch_note_deadline(s, job);
 		return;
+	}
 	job_try_open(&job->core, now_ns);
 	job_complete_stragglers(&job->core, now_ns);
 	job_ask_silent(&job->core, now_ns, iswitch_send_help, &asking);
@@ -590,9 +593,14 @@ static inline void
 iswitch_run_deadlines(struct iswitch *s, uint64_t now_ns)
 {
 	for (uint64_t due; (due = iswitch_deadline_ns(s)) <= now_ns;) {
-		for (uint32_t k = 0; k < s->jobs; k++)
-			iswitch_run_job(s, s->job[k], due);
-		s->deadline_ns = iswitch_earliest_deadline_ns(s);
+		uint64_t next = UINT64_MAX;
+
+		for (uint32_t k = 0; k < s->jobs; k++) {
+			if (s->due_ns[k] <= due)
+				iswitch_run_job(s, s->job[k], due);
+			next = s->due_ns[k] < next ? s->due_ns[k] : next;
+		}
+		s->deadline_ns = next;
 	}
 }
 

@@ -198,9 +198,13 @@ static inline bool
 iswitch_send_backlog(struct iswitch *s)
 {
 	for (uint32_t k = 0; k < s->jobs; k++) {
+		struct iswitch_job *job;
+
 		s->backlog_turn = (s->backlog_turn + 1) % s->jobs;
-		if (job_send_backlog(&s->job[s->backlog_turn]->core)) {
-			iswitch_send_notices(s, &s->job[s->backlog_turn]->core);
+		job = s->job[s->backlog_turn];
+		if (job_send_backlog(&job->core)) {
+			iswitch_send_notices(s, &job->core);
+			iswitch_note_deadline(s, job);
 			return true;
 		}
 	}

@@ -849,12 +849,9 @@ static inline void
 iswitch_finish_event(struct iswitch *s, struct iswitch_job *job,
     uint64_t now_ns)
 {
-	uint64_t at;
-
 	iswitch_send_notices(s, &job->core);
 	iswitch_retransmit_send(s, job, now_ns);
-	at = iswitch_job_deadline_ns(s, job);
-	s->deadline_ns = at < s->deadline_ns ? at : s->deadline_ns;
+	iswitch_note_deadline(s, job);
 }
 
 #endif

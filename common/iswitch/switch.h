@@ -219,6 +219,8 @@ struct iswitch {
 	struct quota quota;		/* quotas of addresses, if cf.quotas */
 	uint32_t xid;			/* xid of the next message that the
 					 * switch itself sends */
+	uint64_t *due_ns;		/* by job: lower bound on its
+					 * deadline */
 	uint64_t deadline_ns;		/* lower bound on all deadlines */
 	uint64_t n[ISWITCH_COUNTS];
 	char text[ISWITCH_TEXT_BYTES];	/* text of an Ack, until the Ack is
@@ -325,8 +327,12 @@ static inline uint64_t iswitch_idle_deadline_ns(const struct iswitch *s,
 static inline uint64_t iswitch_job_deadline_ns(const struct iswitch *s,
     const struct iswitch_job *job);
 
-/* Return the earliest time at which any job must act next, or UINT64_MAX. */
-static inline uint64_t iswitch_earliest_deadline_ns(const struct iswitch *s);
+/*
+ * Lower the bound on the deadline of the job, if the job must act earlier.  The
+ * bound rises only in iswitch_run_deadlines().
+ */
+static inline void iswitch_note_deadline(struct iswitch *s,
+    const struct iswitch_job *job);
 
 /* Return a lower bound on the next deadline, without checking each job. */
 static inline uint64_t iswitch_deadline_ns(const struct iswitch *s);
@@ -365,6 +371,7 @@ iswitch_free(struct iswitch *s)
 		free(s->job[k]);
 	}
 	free(s->job);
+	free(s->due_ns);
 	free(s->ref);
 	hashmap_free(&s->by_id);
 	hashmap_free(&s->by_addr);
@@ -427,9 +434,11 @@ iswitch_make_job(struct iswitch *s, uint16_t id)
 		return NULL;
 	if (s->job == NULL)
 		s->job = calloc(ISWITCH_JOBS_MAX, sizeof(*s->job));
+	if (s->due_ns == NULL)
+		s->due_ns = calloc(ISWITCH_JOBS_MAX, sizeof(*s->due_ns));
 	have = calloc(1, sizeof(*have));
 	p = s->job;
-	if (p == NULL || have == NULL ||
+	if (p == NULL || s->due_ns == NULL || have == NULL ||
 	    hashmap_put(&s->by_id, id, k) == NULL) {
 		free(have);
 		return NULL;
@@ -446,6 +455,7 @@ iswitch_make_job(struct iswitch *s, uint16_t id)
 	have->core.index = k;
 	have->core.id = id;
 	p[k] = have;
+	s->due_ns[k] = UINT64_MAX;
 	s->jobs += k == s->jobs;
 	iswitch_open_channel(s, have);
 	return have;
@@ -654,16 +664,14 @@ iswitch_job_deadline_ns(const struct iswitch *s, const struct iswitch_job *job)
 	return due;
 }
 
-static inline uint64_t
-iswitch_earliest_deadline_ns(const struct iswitch *s)
+static inline void
+iswitch_note_deadline(struct iswitch *s, const struct iswitch_job *job)
 {
-	uint64_t due = UINT64_MAX, at;
+	const uint64_t at = iswitch_job_deadline_ns(s, job);
+	uint64_t *due = &s->due_ns[job->core.index];
 
-	for (uint32_t k = 0; k < s->jobs; k++) {
-		at = iswitch_job_deadline_ns(s, s->job[k]);
-		due = at < due ? at : due;
-	}
-	return due;
+	*due = at < *due ? at : *due;
+	s->deadline_ns = *due < s->deadline_ns ? *due : s->deadline_ns;
 }
 
 static inline uint64_t

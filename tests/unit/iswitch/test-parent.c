@@ -2,6 +2,8 @@
  * Test an aggregation switch below another: the packets it sends up, and its
  * reactions to the parent.
  */
+#include <time.h>
+
 #include "tests/unit/iswitch/rig.h"
 #include "tests/unit/tap.h"
 
@@ -556,10 +558,55 @@ test_core_follows_rack(void)
 	rigged_close(&rig_plane);
 }
 
+/*
+ * Return the processor time in ns of one second in which n jobs repeat their
+ * Joins to a parent that does not answer.  Their Joins are due at different
+ * times.
+ */
+static double
+time_joins(uint16_t n)
+{
+	const struct control_join j = { .type = CONTROL_WORKER,
+	    .elements = 4 };
+	struct job_conf cf = rig_conf(1);
+	uint8_t body[CONTROL_JOIN_BYTES + 1];
+	const size_t len = (size_t)(control_put_join(body, &j) - body);
+	struct control_ack a;
+	struct timespec began, ended;
+
+	cf.child = true;
+	rig_open(&cf, 0);
+	for (uint16_t id = 1; id <= n; id++) {
+		rig_now += 1000;
+		rig_control(1000 + id, CONTROL_JOIN, id, body, len, &a);
+	}
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &began);
+	rig_now += 1000000000;
+	iswitch_run_deadlines(&rig, rig_now);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ended);
+	rigged_close(&rig_plane);
+	return 1e9 * (double)(ended.tv_sec - began.tv_sec) +
+	    (double)(ended.tv_nsec - began.tv_nsec);
+}
+
+/*
+ * A switch with 1,000 jobs must not spend all its time on deadlines: it once
+ * checked all jobs for each message that was due.
+ */
+static void
+test_many_jobs(void)
+{
+	const double few = time_joins(100), many = time_joins(1000);
+
+	ok(many < 60 * few, "the time for deadlines does not grow with the "
+	    "square of the jobs (%.1f)", many / few);
+}
+
 int
 main(void)
 {
 	test_child();
+	test_many_jobs();
 	check_forgotten(false);
 	check_forgotten(true);
 	test_gate();
