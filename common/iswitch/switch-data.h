@@ -55,22 +55,24 @@ iswitch_tag_is_good(struct job *j, const struct member *m, uint32_t epoch,
 }
 
 /*
- * Is the tag of segment g, which belongs to the first push of member m,
- * correct?  The epoch of the tag is that of an Ack of the member's Join.  This
- * need not be the newest Ack, because the rounds of the job may have entered
- * the next epoch before the newest Ack was sent.
+ * Is the tag of segment g correct?  g is the first segment of member m that
+ * arrives.  The epoch of its tag need not be that of the newest Ack: the rounds
+ * of the job may have entered the next epoch before that Ack was sent, and the
+ * pushes of the member may have wrapped around since its first push.
  */
 static inline bool
 iswitch_accepts_first_push(struct job *j, struct member *m,
     const struct seg *g, const uint8_t *p, size_t len)
 {
-	uint32_t epoch = m->push_epoch;
+	const uint32_t from = m->push_epoch > 0 ? m->push_epoch - 1 : 0;
 
-	if (!iswitch_tag_is_good(j, m, epoch, p, len) && (epoch == 0 ||
-	    !iswitch_tag_is_good(j, m, --epoch, p, len)))
-		return false;
-	m->push = (int64_t)epoch << 24 | g->iteration;
-	return true;
+	for (uint32_t epoch = from; epoch <= m->push_epoch + 1; epoch++) {
+		if (iswitch_tag_is_good(j, m, epoch, p, len)) {
+			m->push = (int64_t)epoch << 24 | g->iteration;
+			return true;
+		}
+	}
+	return false;
 }
 
 /*

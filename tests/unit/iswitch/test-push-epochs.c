@@ -152,6 +152,28 @@ test_two_acks(void)
 	rigged_close(&rig_plane);
 }
 
+/*
+ * Seed 8020149781: the switch already has the push with the number of the first
+ * push, from a process that was killed.  So the first push is not sent again
+ * when it is lost, and the next one wraps around.
+ */
+static void
+test_lost_push(void)
+{
+	struct process a = start_process(1);
+	uint8_t lost[SEG_HEADER_BYTES + SEG_TAG_BYTES + 4 * ELEMENTS] = { 0 };
+
+	open_job();
+	join_job(&a, SEG_ITERATIONS - 1, true);
+	seg_put(lost, SEG_ITERATIONS - 1, 1, 0);
+	segment_tag_put(&a.tag, lost, lost + SEG_HEADER_BYTES + SEG_TAG_BYTES,
+	    4 * ELEMENTS);
+	ok(push(&a, SEG_ITERATIONS) && push(&a, SEG_ITERATIONS + 1),
+	    "the first push that arrives may be in the epoch after that of the "
+	    "Ack");
+	rigged_close(&rig_plane);
+}
+
 int
 main(void)
 {
@@ -159,5 +181,6 @@ main(void)
 	test_restart();
 	test_restarted_pushes();
 	test_two_acks();
+	test_lost_push();
 	return tap_end();
 }
