@@ -44,6 +44,9 @@ enum {
 					 * the wait doubles each time */
 	MEMBERSHIP_LEAVES = 5,		/* maximum number of Leaves that are
 					 * sent */
+	MEMBERSHIP_LATE_NS = 250000000,	/* for this time after a Join, an
+					 * answer to an earlier segment may
+					 * arrive */
 	MEMBERSHIP_HINT_NS = 50000000,	/* shortest time between two Joins that
 					 * are sent because of hints */
 	MEMBERSHIP_STATUS_TEXT_BYTES = 96,	/* maximum length of the text of
@@ -548,6 +551,23 @@ membership_receive_help_ack(struct membership *m, const struct control_ack *a,
 	}
 }
 
+/*
+ * Does c, which says that we are not a member, answer a message that we sent
+ * before our last Join?  The answer to a Help has the xid of the Help.  The
+ * answer to a segment has job 0 and an xid of the switch.  A member that sends
+ * Probes can ignore it for a while, because the next Probe gets an answer with
+ * its xid.
+ */
+static inline bool
+membership_is_late(const struct membership *m, const struct control *c,
+    uint64_t now_ns)
+{
+	if (c->job == 0)
+		return m->repairs && now_ns - m->asked_ns < MEMBERSHIP_LATE_NS;
+	return !m->cf.any_xid &&
+	    c->xid - m->cf.xid < m->join_xid - m->cf.xid;
+}
+
 static inline enum membership_news
 membership_receive_ack(struct membership *m, const struct control *c,
     uint64_t now_ns)
@@ -565,6 +585,9 @@ membership_receive_ack(struct membership *m, const struct control *c,
 			return MEMBERSHIP_IGNORED;
 		return membership_receive_join_ack(m, &a, c->xid, now_ns);
 	case CONTROL_HELP:
+		if (a.status == CONTROL_NOT_MEMBER &&
+		    membership_is_late(m, c, now_ns))
+			return MEMBERSHIP_IGNORED;
 		return membership_receive_help_ack(m, &a, now_ns);
 	case CONTROL_LEAVE:
 		return m->leaving && m->leaves > 0 && c->xid == m->leave_xid

@@ -274,6 +274,37 @@ test_loss(void)
 	    "a Leave is repeated only a limited number of times");
 }
 
+/*
+ * Seed 8030102529: an answer to a message that was sent before the last Join
+ * arrives twice, and the second copy arrives late.
+ */
+static void
+test_late_answers(void)
+{
+	const struct control_ack out = { .action = CONTROL_HELP,
+	    .status = CONTROL_NOT_MEMBER, .seg = 1 };
+	struct membership_conf cf = worker;
+	struct control_ack repairs = in;
+	struct membership m;
+	uint32_t help;
+
+	cf.repairs = repairs.repairs = true;
+	m = make_member(&cf);
+	write_message(&m, 1);
+	receive_ack(&m, 3, 77, repairs, 2);
+	help = membership_xid(&m);
+	ok(receive_ack(&m, 3, help, out, SECOND) == MEMBERSHIP_OUT &&
+	    write_message(&m, SECOND) == CONTROL_JOIN &&
+	    receive_ack(&m, 3, sent.xid, repairs, SECOND) == MEMBERSHIP_IN,
+	    "a worker joins again if a Help says that it is no member");
+	ok(receive_ack(&m, 3, help, out, 2 * SECOND) == MEMBERSHIP_IGNORED &&
+	    membership_works(&m), "a late copy of this answer is ignored");
+	ok(receive_ack(&m, 0, 5, out, SECOND + 249 * MS) == MEMBERSHIP_IGNORED,
+	    "so is an answer to a segment soon after the Join");
+	ok(receive_ack(&m, 0, 6, out, SECOND + 250 * MS) == MEMBERSHIP_OUT,
+	    "later, such an answer makes the worker join again");
+}
+
 /* A switch with a parent never gives up, and uses its own number. */
 static void
 test_switch(void)
@@ -440,6 +471,7 @@ main(void)
 	test_end();
 	test_halt();
 	test_loss();
+	test_late_answers();
 	test_switch();
 	test_challenged_member();
 	ok(foretold, "the module predicts each Join");
