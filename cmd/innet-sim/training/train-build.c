@@ -318,7 +318,7 @@ train_free(struct sim *s)
 			free(t->w[i].ring.got[1]);
 		}
 		free(t->w);
-		free(t->longs);
+		train_free_messages(t);
 		ledger_free(t->ledger);
 		durations_free(&t->iteration);
 		durations_free(&t->compute);

@@ -28,6 +28,37 @@ train_wake(struct sim *s, const struct sim_node *n, uint64_t *wake_ns,
 }
 
 /*
+ * Room for the long messages of the next training job, or NULL.  Thousands of
+ * short jobs run one after another; if each allocated its own room, the kernel
+ * would spend a third of their time on clearing its pages.
+ */
+static struct train_long *spare;
+
+/* Return room for long messages. */
+static struct train_long *
+take_room(void)
+{
+	struct train_long *room = spare;
+
+	spare = NULL;
+	if (room == NULL)
+		room = calloc(TRAIN_LONGS, sizeof(*room));
+	if (room == NULL)
+		err(1, "no memory for the messages of a training job");
+	return room;
+}
+
+void
+train_free_messages(struct training *t)
+{
+	if (spare == NULL)
+		spare = t->longs;
+	else
+		free(t->longs);
+	t->longs = NULL;
+}
+
+/*
  * Store a message that is too long for a packet, and write its number to `to`.
  */
 static void
@@ -36,9 +67,7 @@ keep_long(struct training *t, uint8_t *to, const uint8_t *p, uint32_t len)
 	struct train_long *m;
 
 	if (t->longs == NULL)
-		t->longs = calloc(TRAIN_LONGS, sizeof(*t->longs));
-	if (t->longs == NULL)
-		err(1, "no memory for the messages of a training job");
+		t->longs = take_room();
 	m = &t->longs[++t->long_number % TRAIN_LONGS];
 	m->number = t->long_number;
 	memcpy(m->p, p, len);

@@ -33,6 +33,9 @@ const uint8_t *train_bytes(const struct sim *s, const struct sim_datagram *d);
  */
 bool train_is_overwritten(const struct sim *s, const struct sim_datagram *d);
 
+/* Free the messages of a training job.  Their room may be used again. */
+void train_free_messages(struct training *t);
+
 /* Return the training job that a node belongs to. */
 struct training *train_get(const struct sim *s, const struct sim_node *n);
 
