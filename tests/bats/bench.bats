@@ -7,7 +7,7 @@ bench=$BATS_TEST_DIRNAME/../bench
 # rows NAME...: write benches with these names next to run.sh; each prints its
 # name
 rows() {
-	cp "$bench/run.sh" .
+	cp "$bench/run.sh" "$bench/rounds.bash" .
 	for b; do echo "echo ${b%%-*} ran" >"$b.sh"; done
 }
 
@@ -47,24 +47,90 @@ ran() { BENCH=$* bash run.sh | grep -v '^#'; }
 	[ "${lines[-1]}" = '#   p1-sync.sh failed' ]
 }
 
-@test "a bench is named if other processes used the machine while it ran" {
-	rows p1-sync
-	sh -c 'while :; do :; done' 3>&- &
-	other=$!
-	echo 'sleep 1; echo p1 ran' >p1-sync.sh
-	run -0 env BENCH=P1 bash run.sh
-	kill $other
-	[[ ${lines[1]} =~ ^'# load '[0-9.]+' in the last minute'$ ]]
-	grep -qxE '# p1-sync.sh: other processes used [0-9.]+ processors' <<<"$output"
+# bench NAME LINE...: write a bench of these lines
+bench() {
+	{ echo '. "${0%/*}/rounds.bash"'; printf '%s\n' "${@:2}"; } >"$1.sh"
 }
 
-@test "RESULTS contains the output of all rows and nothing else, with commit and date" {
-	rows p1-sync p3-olaf
-	RESULTS=all bash run.sh >printed
-	cmp all printed
-	grep -qE "^# commit [^ ]+, $(date -u +%Y)-[0-9-]+$" all
-	RESULTS=some BENCH=P1 bash run.sh
-	[ ! -e some ]
+@test "a row ends with the processors that others used during its measurements" {
+	rows p1-sync
+	bench p1-sync 'take a sh -c "sleep 1; echo 2"; row "P1 sync" ms a 1 1' \
+		'take c sh -c "timeout 0.5 sh -c \"while :; do :; done\"; echo 2"' \
+		'row "P1 apart" ms c 1 1'
+	sh -c 'while [ ! -e stop ]; do :; done' 3>&- &
+	run -0 env BENCH=P1 bash run.sh
+	touch stop
+	[[ ${lines[1]} =~ ^'# load '[0-9.]+' in the last minute'$ ]]
+	grep -qxE 'P1 sync .* bar 1.00 short; others used [0-9.]+ processors' <<<"$output"
+	grep -qx '# 0 rows ok, 2 short, 0 skipped, 0 benches failed' <<<"$output"
+	grep -qxE '# [12] rows were measured while others used the machine' <<<"$output"
+}
+
+@test "the processor time of the bench itself is not that of others" {
+	cp "$bench/rounds.bash" .
+	cat >use.sh <<-'END'
+	. ./rounds.bash
+	sh -c 'while [ ! -e stop ]; do :; done' &
+	begin
+	until [ "$(awk '{ print $14 }' /proc/$!/stat)" -gt 40 ]; do sleep 0.1; done
+	end a
+	touch stop
+	wait
+	# all processes used at least as much as the bench
+	awk '{ print ($4 - $1 > 0.2), ($5 - $2 > 0.2) }' a.others
+	END
+	[ "$(bash use.sh)" = '1 1' ]
+	printf '%s\n' '10 1 100' '12.5 3 102' | paste -sd' ' >a.others
+	echo '. ./rounds.bash; others a' >use.sh
+	[ "$(bash use.sh)" = '; others used 0.2 processors' ]
+	printf '%s\n' '10 1 100' '12.1 3 102' | paste -sd' ' >a.others
+	[ -z "$(bash use.sh)" ]
+}
+
+@test "a row has the medians of the rounds, their spread, and that of the ratios" {
+	cp "$bench/rounds.bash" .
+	printf '%s\n' 3 1 2 >a
+	printf '%s\n' 6 4 1 >b
+	echo '. ./rounds.bash; row "$@"' >row.sh
+	row() { bash row.sh "$@"; }
+	[ "$(row 'P1 x' ms a b 0.5)" = 'P1 x innet 2.00 (1.00 to 3.00) ms peer 4.00 (1.00 to 6.00) ms ratio 0.500 (0.250 to 2.00) bar 0.500 ok' ]
+	[ "$(row 'P1 x' ms a 20 0.05)" = 'P1 x innet 2.00 (1.00 to 3.00) ms peer 20.0 ms ratio 0.100 (0.0500 to 0.150) bar 0.0500 short' ]
+	[[ $(row 'P1 x' ms a b 0.6 high) == *' ratio 0.500 (0.250 to 2.00) bar 0.600 short' ]]
+	[[ $(row 'P1 x' ms a b 2 inverse) == *' ratio 2.00 (0.500 to 4.00) bar 2.00 ok' ]]
+	: >c
+	run -1 row 'P1 x' ms c b 1
+	[ "$output" = 'P1 x: a measurement has no result' ]
+}
+
+@test "the exponent of a fit has the spread of the rounds" {
+	cp "$bench/rounds.bash" "$bench/fit.bash" .
+	printf '%s\n' 10 10 10 >a.10
+	printf '%s\n' 100 10 1000 >a.100
+	printf '%s\n' '. ./rounds.bash' '. ./fit.bash' 'scales "S1 a" a "us, by members" 1.1 10 100' >fit.sh
+	run -0 bash fit.sh
+	[ "${lines[0]}" = '# S1 a: 10.0 (10.0 to 10.0) at 10, 100 (10.0 to 1000) at 100; us, by members' ]
+	[ "${lines[1]}" = 'S1 a exponent 1.000 (0.000 to 2.000) bar 1.10 ok' ]
+}
+
+@test "SAVE=yes writes a file for the kind of processor with a section for each bench" {
+	rows p1-sync p3-olaf p10-sim
+	echo 'echo P10 sim skipped: no ns3' >p10-sim.sh
+	SAVE=yes RESULTS=all bash run.sh >printed
+	page=$(echo all/*.md)
+	[[ $page =~ ^all/[a-z0-9-]+\.md$ ]]
+	grep -qx "# wrote $page" printed
+	[ "$(grep '^## ' "$page" | paste -sd' ')" = '## p1-sync ## p3-olaf' ]
+	grep -qE "^Measured on $(date -u +%Y)-[0-9-]+ at commit [^ ]+ with 5 rounds" "$page"
+	grep -qx '    p1 ran' "$page"
+	cp "$page" before
+	echo 'echo again' >p3-olaf.sh
+	SAVE=yes RESULTS=all BENCH=P3 bash run.sh
+	diff before "$page" >changed || [ $? -eq 1 ]
+	[ "$(grep -c '^[<>]     ' changed)" -eq 2 ]
+	grep -qx '>     again' changed
+	rm -r all
+	RESULTS=all bash run.sh
+	[ ! -e all ]
 }
 
 # Each line has a row, the tools that are installed, the missing tool, and the

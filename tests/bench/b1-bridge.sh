@@ -1,23 +1,24 @@
 #!/bin/bash
 # B1: send a vector from Python to a C process and back with innet_stream.py,
 # which makes its pipes 1 MiB long. Compare this with pipes of 64 KiB, the
-# default of the system. The two take turns. The result is the median of ROUNDS
-# (5) runs, each of which is a median itself. Run this from the build folder, or
-# name that folder in BUILD.
+# default of the system. The two take turns in ROUNDS (5) rounds, and the result
+# of a round is a median itself. Run this from the build folder, or name that
+# folder in BUILD.
 #
 # shellcheck disable=SC1091,SC2069,SC2154
 set -eu -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-build=${BUILD:-.} runs=${ROUNDS:-5}
+build=${BUILD:-.}
 export PATH="$build:$build/tests/bats:$PATH" LC_ALL=C PYTHONPATH=$here/../../share/python
 for py in python3 /usr/bin/python3 ''; do
 	! "${py:-true}" -c 'import numpy' 2>/dev/null || break
 done
 . "$here/need.bash"
+. "$here/rounds.bash"
 [ -n "$py" ] || skip 'B1 bridge' 'no python3 with numpy' python3-numpy
 need 'B1 bridge' stream-echo
 dir=$(mktemp -d -p /dev/shm) && trap 'rm -rf "$dir"' EXIT
-. "$here/rounds.bash"
+. "$here/aggregate.bash"	# sizes
 
 declare -A rounds=([40kB]=2000 [157kB]=1000 [3.31MB]=100 [6.41MB]=50)
 declare -A bar=([40kB]=1.20 [157kB]=1.00 [3.31MB]=1.00 [6.41MB]=1.00)
@@ -40,10 +41,10 @@ with innet_stream.Stream(vector) as stream:
         stream.exchange(vector, out=back)
         times.append(time.perf_counter() - start)
 assert (back == vector).all()
-print(1e3 * statistics.median(times))
+print(1e6 * statistics.median(times))
 END
 
-# SIZE PIPE-BYTES: print the median round trip in ms; 0 keeps the size of the
+# SIZE PIPE-BYTES: print the median round trip in us; 0 keeps the size of the
 # pipes
 trips() {
 	timeout 100 stream-echo -s "$py" "$dir/child.py" "${bytes[$1]}" \
@@ -52,14 +53,10 @@ trips() {
 
 for ((i = 0; i < runs; i++)); do
 	for s in $sizes; do
-		trips "$s" 0 >>"$dir/$s.innet"
-		trips "$s" 65536 >>"$dir/$s.peer"
+		take "$dir/$s.innet" trips "$s" 0
+		take "$dir/$s.peer" trips "$s" 65536
 	done
 done
 for s in $sizes; do
-	awk -v row="B1 bridge-$s" -v a="$(median "$dir/$s.innet")" \
-	    -v b="$(median "$dir/$s.peer")" -v bar="${bar[$s]}" 'BEGIN {
-		printf "%s innet %.0f us peer %.0f us ratio %.3f bar %.3f %s\n",
-		    row, 1e3 * a, 1e3 * b, a / b, bar, a / b <= bar ? "ok" : "short"
-	}'
+	row "B1 bridge-$s" us "$dir/$s.innet" "$dir/$s.peer" "${bar[$s]}"
 done

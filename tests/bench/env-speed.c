@@ -9,7 +9,7 @@
 #include "cmd/innet-agent/env/kinds.h"
 #include "cmd/innet-agent/env/env.h"
 
-enum { ROUNDS = 5, DRAWN = 4096 };
+enum { ROUNDS = 2, DRAWN = 4096 };
 
 static const double round_seconds = 0.1;
 

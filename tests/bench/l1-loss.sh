@@ -3,7 +3,7 @@
 # loses frames with Open MPI's AllReduce over TCP
 #
 # Both use the same links of RATE (1000) Mbit/s, and take turns.  The results
-# are medians of ROUNDS (3) runs of the mean round, because a loss costs TCP
+# are medians of ROUNDS (5) runs of the mean round, because a loss costs TCP
 # most in the tail.  The table also has the result of innet-sim for each cell. 
 # In the simulation a link takes as long as a segment of one worker takes here,
 # and a host takes as long for a packet as the cell without loss shows.  This
@@ -13,9 +13,10 @@
 # shellcheck disable=SC1091,SC2154
 set -eu -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "${BUILD:-.}" && pwd) runs=${ROUNDS:-3} mbit=${RATE:-1000}
+build=$(cd "${BUILD:-.}" && pwd) mbit=${RATE:-1000}
 export PATH="$here/../../share/testbed:$build:$build/tests/bench:$PATH" LC_ALL=C
 . "$here/need.bash"
+. "$here/rounds.bash"
 need 'L1 loss' innet-switch innet-worker innet-sim jq mpirun mpi-allreduce
 losses='0% 0.1% 1% 5% 20%'
 cells='3x40kB 3x629kB 12x40kB'
@@ -76,17 +77,15 @@ if [ "${1-}" != inside ]; then
 				--loss "$loss" -- bash "$here/l1-loss.sh" inside "$loss"
 		done
 	done
-	. "$here/rounds.bash"
 	for s in $cells; do
-		base=$(median "$kept/innet.$s.0%")
 		for loss in $losses; do
-			got=$(median "$kept/innet.$s.$loss")
-			echo "# L1 $s at $loss: $got ms, $(awk -v a="$got" -v b="$base" \
-				'BEGIN { printf "%.2f", a / b }') times that without loss"
+			got=$kept/innet.$s.$loss
+			echo "# L1 $s at $loss: $(spread "$got") ms," \
+				"$(ratio "$got" "$kept/innet.$s.0%") times that without loss$(others "$got")"
 			[ -s "$kept/mpi.$s.$loss" ] || continue
 			bar=1.00
 			case $s.$loss in 3x40kB.1% | 3x40kB.5%) bar=0.20 ;; esac
-			verdict "L1 $s-at-$loss" "$got" "$(median "$kept/mpi.$s.$loss")" $bar
+			row "L1 $s-at-$loss" ms "$got" "$kept/mpi.$s.$loss" $bar
 		done
 	done
 	beside_simulator
@@ -94,7 +93,7 @@ if [ "${1-}" != inside ]; then
 fi
 loss=$2
 dir=$(mktemp -d -p /dev/shm) && trap 'rm -rf "$dir"' EXIT
-. "$here/rounds.bash"
+. "$here/aggregate.bash"
 
 on() { exec testbed.sh exec "$@"; }
 switch=$(testbed.sh addr switch)
@@ -108,11 +107,11 @@ declare -A ring_rounds=([0%]=100 [0.1%]=100 [1%]=30 [5%]=5)
 [ "$loss" != 0% ] || cells="1x1464B $cells"
 for cell in $cells; do
 	s=${cell#*x}
-	through switch "$switch" "${cell%x*}" "${bytes[$s]}" "${rounds[$s]}" 366 \
-		innet-switch --program iswitch --reduce sum >>"$KEPT/innet.$cell.$loss"
+	take "$KEPT/innet.$cell.$loss" through switch "$switch" "${cell%x*}" "${bytes[$s]}" \
+		"${rounds[$s]}" 366 innet-switch --program iswitch --reduce sum
 	# with a loss of 20 % TCP takes more than a minute for a round
 	if [ "${cell%x*}" -eq 3 ] && [ -n "${ring_rounds[$loss]-}" ]; then
-		allreduce mpi.sh -n 3 mpi-allreduce "${bytes[$s]}" "${ring_rounds[$loss]}" \
-			>>"$KEPT/mpi.$cell.$loss"
+		take "$KEPT/mpi.$cell.$loss" allreduce mpi.sh -n 3 \
+			mpi-allreduce "${bytes[$s]}" "${ring_rounds[$loss]}"
 	fi
 done

@@ -3,16 +3,16 @@
 #
 # Plain senders send runs of 44 datagrams as fast as they can, on one link and
 # on six links at the same time.  The kernel's counter of each link gives the
-# rate over a second; medians of ROUNDS (3).  The rows are about one link, up to
+# rate over a second; medians of ROUNDS (5).  The rows are about one link, up to
 # 1 Gbit/s.  The comments compare all rates with a bucket that holds only the
 # bytes of 250 us, and give the slowest of six links.  Needs root.
 #
-# shellcheck disable=SC1091
+# shellcheck disable=SC1091,SC2154
 set -eu -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-rounds=${ROUNDS:-3}
 export PATH="$here/../../share/testbed:$PATH" LC_ALL=C
 . "$here/need.bash"
+. "$here/rounds.bash"
 need 'L2 links' ip python3
 
 # sent LINKS: print the bytes that each link has sent
@@ -54,27 +54,25 @@ fi
 
 why=$(testbed.sh list 2>&1 >/dev/null) || skip 'L2 links' "$why"
 kept=$(mktemp -d -p /dev/shm) && trap 'rm -rf "$kept"' EXIT
-median() { sort -n "$1" | awk '{ v[NR] = $1 } END { printf "%.0f", v[int((NR + 1) / 2)] }'; }
 rates=${RATES:-20 100 200 400 1000 2500 5000 10000}
-for ((k = 0; k < rounds; k++)); do
+for ((k = 0; k < runs; k++)); do
 	for rate in $rates; do
 		short=$((rate * 1000000 / 32000))
 		((short >= 3028)) || short=3028
 		for links in 1 6; do
-			testbed.sh rack -n 6 --rate "${rate}mbit" -- \
-				bash "$0" inside $links >>"$kept/$rate.$links"
-			testbed.sh rack -n 6 --rate "${rate}mbit" --burst $short -- \
-				bash "$0" inside $links >>"$kept/$rate.$links.short"
+			take "$kept/$rate.$links" testbed.sh rack -n 6 --rate "${rate}mbit" -- \
+				bash "$0" inside $links
+			take "$kept/$rate.$links.short" testbed.sh rack -n 6 --rate "${rate}mbit" \
+				--burst $short -- bash "$0" inside $links
 		done
 	done
 done
 for rate in $rates; do
-	one=$(median "$kept/$rate.1")
 	if ((rate <= 1000)); then
-		awk -v rate="$rate" -v a="$one" 'BEGIN {
-			printf "L2 link-of-%d innet %d Mbit/s peer %d Mbit/s ratio %.3f bar 0.950 %s\n",
-			    rate, a, rate, a / rate, (a >= 0.95 * rate) ? "ok" : "short" }'
+		row "L2 link-of-$rate" Mbit/s "$kept/$rate.1" "$rate" 0.95 high
 	fi
-	echo "# L2 $rate Mbit/s: one link $one, with a bucket of 250 us $(median "$kept/$rate.1.short");" \
-		"the slowest of six $(median "$kept/$rate.6"), with a bucket of 250 us $(median "$kept/$rate.6.short")"
+	echo "# L2 $rate Mbit/s: one link $(spread "$kept/$rate.1")," \
+		"with a bucket of 250 us $(spread "$kept/$rate.1.short");" \
+		"the slowest of six $(spread "$kept/$rate.6")," \
+		"with a bucket of 250 us $(spread "$kept/$rate.6.short")$(others "$kept/$rate".*[0-9t])"
 done

@@ -11,14 +11,15 @@
 #
 # shellcheck disable=SC1091,SC2154
 set -eu -o pipefail
-build=${BUILD:-.} runs=${ROUNDS:-5}
+build=${BUILD:-.}
 export PATH="$build:$build/tests/bench:$PATH" LC_ALL=C
 . "$(dirname "$0")/need.bash"
+. "$(dirname "$0")/rounds.bash"
 need 'P1 sync' innet-switch innet-worker mpirun mpi-allreduce
 dir=$(mktemp -d -p /dev/shm)
 trap 'running=$(jobs -p); [ -z "$running" ] || kill $running 2>/dev/null || :; rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM
-. "$(dirname "$0")/rounds.bash"
+. "$(dirname "$0")/aggregate.bash"
 
 on() { shift; exec "$@"; }
 root=''
@@ -32,27 +33,26 @@ declare -A proved=([40kB]=1.50 [6.41MB]=1.80)
 for ((i = 0; i < runs; i++)); do
 	for s in "${!proved[@]}"; do
 		for trust in '' "--key $dir/key"; do
-			through lo 127.0.0.1 4 "${bytes[$s]}" "${rounds[$s]}" 0 \
-				innet-switch --program iswitch --reduce sum >>"$dir/$s.key${trust:+ed}"
+			take "$dir/$s.key${trust:+ed}" through lo 127.0.0.1 4 "${bytes[$s]}" \
+				"${rounds[$s]}" 0 innet-switch --program iswitch --reduce sum
 		done
 	done
 	trust=''
 	for s in $sizes; do
 		for floats in 366 16374; do
-			through lo 127.0.0.1 4 "${bytes[$s]}" "${rounds[$s]}" $floats \
-				innet-switch --program iswitch --reduce sum >>"$dir/$s.$floats"
+			take "$dir/$s.$floats" through lo 127.0.0.1 4 "${bytes[$s]}" \
+				"${rounds[$s]}" $floats innet-switch --program iswitch --reduce sum
 		done
-		allreduce mpirun $root --oversubscribe --mca pml ob1 --mca btl tcp,self \
+		take "$dir/$s.mpi" allreduce mpirun $root --oversubscribe --mca pml ob1 --mca btl tcp,self \
 			--mca btl_tcp_if_include lo -n 4 \
-			mpi-allreduce "${bytes[$s]}" "${rounds[$s]}" >>"$dir/$s.mpi"
+			mpi-allreduce "${bytes[$s]}" "${rounds[$s]}"
 	done
 done
 for s in $sizes; do
-	a=$(median "$dir/$s.366") b=$(median "$dir/$s.16374")
-	echo "# P1 sync-$s $a ms with 366 floats a packet, $b ms with 16374"
-	best=$(awk -v a="$a" -v b="$b" 'BEGIN { print a < b ? a : b }')
-	verdict "P1 sync-$s" "$best" "$(median "$dir/$s.mpi")" "${bar[$s]}"
+	echo "# P1 sync-$s $(spread "$dir/$s.366") ms with 366 floats a packet," \
+		"$(spread "$dir/$s.16374") ms with 16374"
+	row "P1 sync-$s" ms "$(least "$dir/$s.366" "$dir/$s.16374")" "$dir/$s.mpi" "${bar[$s]}"
 done
 for s in 40kB 6.41MB; do
-	verdict "P1 proved-$s" "$(median "$dir/$s.keyed")" "$(median "$dir/$s.key")" "${proved[$s]}"
+	row "P1 proved-$s" ms "$dir/$s.keyed" "$dir/$s.key" "${proved[$s]}"
 done

@@ -8,30 +8,32 @@
 # measures the memory.
 # Run this from the build folder, or name that folder in BUILD.
 #
-# shellcheck disable=SC1091
+# shellcheck disable=SC1091,SC2154
 set -eu
-build=${BUILD:-.} rounds=${ROUNDS:-5} seconds=${SECONDS_MODEL:-1000}
+build=${BUILD:-.} seconds=${SECONDS_MODEL:-1000}
 here=$(cd "$(dirname "$0")" && pwd)
 export PATH="$build:$build/tests/bench:$PATH" LC_ALL=C TIMEFORMAT=%U
 . "$here/need.bash"
+. "$here/rounds.bash"
 dir=$(mktemp -d -p /dev/shm) && trap 'rm -rf "$dir"' EXIT
 
 timed() { { time timeout -k 5 300 "$@" >"$dir/out" 2>"$dir/err"; } 2>&1; }
-median() { sort -g "$dir/$1" | sed -n "$((rounds / 2 + 1))p"; }
 key() { sed -n 's/.*"'"$1"'":\([0-9.]*\).*/\1/p' "$dir/out" | tail -n 1; }
 # ns NAME OPTION...: write the cost of an event to a file
 ns() {
 	local name=$1 t
 	shift
+	begin
 	t=$(timed innet-sim --jobs=1 "$@" "$here/p10-datacenter.json")
+	end "$dir/$name"
 	awk -v t="$t" -v n="$(grep -oE '[0-9]+ events' "$dir/err")" \
 		'BEGIN { print t / n * 1e9 }' >>"$dir/$name"
 }
 tree="--set=switches[0].count=10"
 
-for ((i = 0; i < rounds; i++)); do
-	timed innet-sim -q --json --jobs=1 --duration="${seconds}s" \
-		"$here/p10-figure9.json" >>"$dir/sim"
+for ((i = 0; i < runs; i++)); do
+	take "$dir/sim" timed innet-sim -q --json --jobs=1 --duration="${seconds}s" \
+		"$here/p10-figure9.json"
 	loss=$(key loss_percent)
 	ns ten "$tree" --set=workers[0].clusters=10 --set=workers[0].workers=1 --duration=20000s
 	ns thousand "$tree" --set=workers[0].clusters=10 --duration=200s
@@ -39,15 +41,12 @@ for ((i = 0; i < rounds; i++)); do
 	ns many --set=workers[0].clusters=10000 --set=workers[0].workers=10
 done
 if command -v ns3-figure9 >/dev/null; then
-	for ((i = 0; i < (rounds + 1) / 2; i++)); do
-		timed ns3-figure9 "$seconds" >>"$dir/ns3"
+	for ((i = 0; i < (runs + 1) / 2; i++)); do
+		take "$dir/ns3" timed ns3-figure9 "$seconds"
 	done
 	theirs=$(key loss_percent)
-	awk -v a="$(median sim)" -v b="$(sort -g "$dir/ns3" | sed -n "$(((rounds + 3) / 4))p")" \
-	    -v x="$loss" -v y="$theirs" 'BEGIN {
-		r = a / b
-		printf "P10 figure-9 innet %.2f s peer %.2f s ratio %.4f bar 0.0500 %s\n",
-		    a, b, r, r <= 0.05 ? "ok" : "short"
+	row 'P10 figure-9' s "$dir/sim" "$dir/ns3" 0.05
+	awk -v x="$loss" -v y="$theirs" 'BEGIN {
 		d = x > y ? x - y : y - x
 		printf "P10 loss innet %.2f %% peer %.2f %% ratio %.2f bar 1.00 %s\n",
 		    x, y, d, d <= 1 ? "ok" : "short"
@@ -55,22 +54,13 @@ if command -v ns3-figure9 >/dev/null; then
 else
 	(need 'P10 figure-9' ns3-figure9)
 fi
-# NAME FILE BAR: print the cost of an event, divided by the cost with 10 workers
-event() {
-	awk -v name="$1" -v a="$(median "$2")" -v b="$(median ten)" -v bar="$3" 'BEGIN {
-		r = a / b
-		printf "P10 %s innet %.0f ns peer %.0f ns ratio %.2f bar %.2f %s\n",
-		    name, a, b, r, bar, r <= bar ? "ok" : "short"
-	}'
-}
-event event-100000-workers all 3.00
-event event-10000-clusters many 4.50
-echo "# P10 the peer has 10 workers; with 1,000 an event takes $(median thousand) ns"
+# the cost of an event, divided by the cost with 10 workers
+row 'P10 event-100000-workers' ns "$dir/all" "$dir/ten" 3
+row 'P10 event-10000-clusters' ns "$dir/many" "$dir/ten" 4.5
+echo "# P10 the peer has 10 workers; with 1,000 an event takes $(spread "$dir/thousand") ns"
 kib=$(timeout 100 bash -c 'innet-sim -q --jobs=1 "$0" >/dev/null &
 	pid=$!; most=0
 	while read -r _ kib _ < <(grep VmHWM /proc/$pid/status 2>/dev/null); do
 		most=$kib; sleep 0.05; done
 	echo "$most"' "$here/p10-datacenter.json")
-awk -v m="$((kib / 1024))" 'BEGIN {
-	printf "P10 memory-100000-workers innet %d MB peer 1000 MB ratio %.2f bar 1.00 %s\n",
-	    m, m / 1000, m <= 1000 ? "ok" : "short" }'
+row 'P10 memory-100000-workers' MB $((kib / 1024)) 1000 1

@@ -5,11 +5,12 @@
 # of an update at 60,000 clusters with the cost at 9. Run this from the build
 # folder, or name that folder in BUILD.
 #
-# shellcheck disable=SC1091
+# shellcheck disable=SC1091,SC2154
 set -eu
-build=${BUILD:-.} updates=${UPDATES:-1080000} rounds=${ROUNDS:-7}
+build=${BUILD:-.} updates=${UPDATES:-1080000}
 export PATH="$build:$PATH" LC_ALL=C TIMEFORMAT=%R
 . "$(dirname "$0")/need.bash"
+. "$(dirname "$0")/rounds.bash"
 need 'P3 olaf' tcpdump
 dir=$(mktemp -d -p /dev/shm) && trap 'rm -rf "$dir"' EXIT
 
@@ -28,26 +29,18 @@ timed() {
 	rm -f "$dir/out"
 	{ time "$@"; } 2>&1
 }
-median() { sort -n "$1" | sed -n "$((rounds / 2 + 1))p"; }
-row() {
-	awk -v name="$1" -v a="$(median "$2")" -v b="$(median "$3")" -v bar="$4" 'BEGIN {
-		r = a / b
-		printf "P3 %s innet %.2f s peer %.2f s ratio %.2f bar %.2f %s\n",
-		    name, a, b, r, bar, r <= bar ? "ok" : "short"
-	}'
-}
 
 trace 9 3
 trace 60000 1
 olaf 9 --report "$dir/r"
 delivered=$(sed -n '/"delivered"/{n;s/[^0-9]//gp;q}' "$dir/r")
-for ((i = 0; i < rounds; i++)); do
-	timed olaf 9 >>"$dir/a"
-	timed copy >>"$dir/b"
-	timed olaf 60000 >>"$dir/c"
+for ((i = 0; i < runs; i++)); do
+	take "$dir/a" timed olaf 9
+	take "$dir/b" timed copy
+	take "$dir/c" timed olaf 60000
 done
-row olaf-filter "$dir/a" "$dir/b" 0.50
-row olaf-60000-clusters "$dir/c" "$dir/a" 1.50
+row "P3 olaf-filter" s "$dir/a" "$dir/b" 0.50
+row "P3 olaf-60000-clusters" s "$dir/c" "$dir/a" 1.50
 awk -v n="$updates" -v d="$delivered" -v s="$(median "$dir/a")" 'BEGIN {
 	printf "# P3 %.2f M updates/s, %.0f %% of them leave as packets\n", n / s / 1e6, 100 * d / n
 }'

@@ -3,14 +3,15 @@
 #
 # This needs tcpdump, tshark and 2 GB in /dev/shm. Run it from the build folder,
 # or name that folder in BUILD. innet and tcpdump take turns; the results are
-# medians of ROUNDS (7). tshark takes minutes, so it reads the first twentieth
+# medians of ROUNDS (5). tshark takes minutes, so it reads the first twentieth
 # once, and its time is multiplied by 20.
 #
-# shellcheck disable=SC1091
+# shellcheck disable=SC1091,SC2016,SC2154
 set -eu
-frames=${FRAMES:-2000000} rounds=${ROUNDS:-7}
+frames=${FRAMES:-2000000}
 export PATH="${BUILD:-.}:$PATH" LC_ALL=C
 . "$(dirname "$0")/need.bash"
+. "$(dirname "$0")/rounds.bash"
 need 'P4 aom' innet-aom innet-gen innet-switch tcpdump tshark
 dir=$(mktemp -d "${BENCH_DIR:-/dev/shm}/p4.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
@@ -29,28 +30,16 @@ clock() {
 	awk -v a="$begin" -v b="$(date +%s%N)" 'BEGIN { printf "%.6f\n", (b - a) / 1e9 }'
 }
 
-median() {
-	sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
-}
-
-# verdict NAME INNET PEER BAR: print a row
-verdict() {
-	awk -v name="$1" -v a="$2" -v b="$3" -v bar="$4" 'BEGIN {
-		printf "P4 %s innet %.2f s peer %.2f s ratio %.3f bar %.2f %s\n",
-		    name, a, b, a / b, bar, a / b <= bar ? "ok" : "short"
-	}'
-}
-
 trace "$frames" >"$dir/all.pcap"
-i=0
-while [ $((i += 1)) -le "$rounds" ]; do
-	clock innet-aom -q -r "$dir/all.pcap" --json >>"$dir/innet"
-	clock tcpdump --nano -Z root -r "$dir/all.pcap" -w /dev/null >>"$dir/tcpdump"
+for ((i = 0; i < runs; i++)); do
+	take "$dir/innet" clock innet-aom -q -r "$dir/all.pcap" --json
+	take "$dir/tcpdump" clock tcpdump --nano -Z root -r "$dir/all.pcap" -w /dev/null
 done
-verdict aom-tcpdump "$(median "$dir/innet")" "$(median "$dir/tcpdump")" 0.35
+row 'P4 aom-tcpdump' s "$dir/innet" "$dir/tcpdump" 0.35
 
 part=$((frames / 20))
 head -c $((24 + part * 1018)) "$dir/all.pcap" >"$dir/part.pcap"
-clock tshark -r "$dir/part.pcap" -T fields -e frame.time_epoch -e udp.length >"$dir/tshark"
+take "$dir/part" clock tshark -r "$dir/part.pcap" -T fields -e frame.time_epoch -e udp.length
+derive "$dir/part" "$dir/tshark" '20 * $1'
 echo "# tshark read a twentieth of the frames, once: its time is 20 times that"
-verdict aom-tshark "$(median "$dir/innet")" "$(awk '{ print 20 * $1 }' "$dir/tshark")" 0.01
+row 'P4 aom-tshark' s "$dir/innet" "$dir/tshark" 0.01

@@ -15,21 +15,16 @@
 # the update leaves.
 # The upstream is a server that is stopped, so no process reads the updates that leave.
 # Run this from the build folder, or name that folder in BUILD.
+#
+# shellcheck disable=SC1091,SC2154
 set -eu
-build=${BUILD:-.} seconds=${SECONDS_EACH:-1} rounds=${ROUNDS:-7}
+. "$(dirname "$0")/rounds.bash"
+build=${BUILD:-.} seconds=${SECONDS_EACH:-1}
 export PATH="$build:$build/tests/bench:$PATH" LC_ALL=C TIMEFORMAT='%U %S'
 dir=$(mktemp -d -p /dev/shm)
 ps='' keyed=''
 trap '[ -z "$ps$keyed" ] || kill -KILL $ps $keyed; rm -rf "$dir"' EXIT
 
-await() {
-	for ((k = 0; k < 500; k++)); do
-		[ -s "$1" ] && return
-		sleep 0.02
-	done
-	echo "nothing in $1 after 10 s" >&2
-	return 1
-}
 # on N COMMAND...: run the command on the N-th processor, if there is more than
 # one
 on() {
@@ -46,6 +41,7 @@ run() {
 	local name=$dir/$1${5:+-proved}-$2 switch at=$server
 	[ -z "${5-}" ] || at=$proving
 	rm -f "$dir/port" "$dir/r"
+	begin
 	{ time on 0 innet-switch -q --queue "$1" --listen 127.0.0.1:0 --upstream "127.0.0.1:$at" \
 		--slots "$3" --rate "$4" --port-file "$dir/port" --report "$dir/r" \
 		${5:+--key "$5"} --duration $((seconds + 1))s 2>"$dir/err"; } 2>"$dir/cpu" &
@@ -56,20 +52,11 @@ run() {
 	[ -z "${5-}" ] || { kill -CONT $keyed && { sleep 0.3 && kill -STOP $keyed; } & }
 	on 1 udp-blast "127.0.0.1:$(cat "$dir/port")" "$seconds" "$2" ${5:+1024 1 0 "$5"} >"$dir/sent"
 	wait $switch
+	end "$name.rate" "$name.cost"
 	packets arrived | awk -v s="$seconds" '{ print $1 / s / 1e6 }' >>"$name.rate"
 	awk -v n="$(packets arrived)" '{ print ($1 + $2) / n * 1e9 }' "$dir/cpu" >>"$name.cost"
 	awk -v n="$(packets arrived)" -v d="$(packets delivered)" 'BEGIN { print 100 * d / n }' >>"$name.out"
 	awk -v n="$(packets arrived)" '{ print 100 * (1 - n / $1) }' "$dir/sent" >>"$name.lost"
-}
-median() { sort -n "$dir/$1" | sed -n "$((rounds / 2 + 1))p"; }
-# row NAME UNIT A B BAR HIGH: print a row; HIGH is "high" if a larger A is
-# better
-row() {
-	awk -v name="$1" -v unit="$2" -v a="$3" -v b="$4" -v bar="$5" -v high="$6" 'BEGIN {
-		r = high == "high" ? b / a : a / b
-		printf "P6 %s innet %.2f %s peer %.2f %s ratio %.2f bar %.2f %s\n",
-		    name, a, unit, b, unit, r, bar, r <= bar ? "ok" : "short"
-	}'
 }
 
 innet-ps -q --listen 127.0.0.1:0 --port-file "$dir/server" 2>"$dir/ps.err" &
@@ -84,21 +71,20 @@ await "$dir/proving"
 proving=$(cat "$dir/proving")
 kill -STOP $keyed
 run olaf 60 64 20G && rm -f "$dir"/olaf-*	# once to warm up
-for ((i = 0; i < rounds; i++)); do
+for ((i = 0; i < runs; i++)); do
 	run olaf 60 64 20G
 	run fifo 60 64 20G
 	run olaf 9 8 1G
 	run fifo 9 8 1G
 	run olaf 60 64 20G "$dir/key"
 done
-a=$(median olaf-60.rate) b=$(median fifo-60.rate)
-row live-4M-in M/s "$a" 4 1.00 high
-row live-merging ns "$(median olaf-60.cost)" "$(median fifo-60.cost)" 1.15 low
-echo "# P6 with proofs: $(median olaf-proved-60.rate | cut -c1-4) M/s in, $(median olaf-proved-60.cost | cut -d. -f1) ns each," \
-	"$(awk -v a="$(median olaf-proved-60.cost)" -v b="$(median olaf-60.cost)" 'BEGIN { printf "%.2f", a / b }') times that without"
-echo "# P6 fifo takes $b M/s: $(awk -v a="$a" -v b="$b" 'BEGIN { printf "%.2f", b / a }') times olaf's"
+row 'P6 live-4M-in' M/s "$dir/olaf-60.rate" 4 1 inverse
+row 'P6 live-merging' ns "$dir/olaf-60.cost" "$dir/fifo-60.cost" 1.15
+echo "# P6 with proofs: $(spread "$dir/olaf-proved-60.rate") M/s in, $(spread "$dir/olaf-proved-60.cost") ns each," \
+	"$(ratio "$dir/olaf-proved-60.cost" "$dir/olaf-60.cost") times that without"
+echo "# P6 fifo takes $(spread "$dir/fifo-60.rate") M/s: $(ratio "$dir/fifo-60.rate" "$dir/olaf-60.rate") times olaf's"
 for p in olaf fifo; do
-	echo "# P6 $p: $(median $p-60.out | cut -c1-4) % leave, the kernel drops $(median $p-60.lost | cut -c1-4) %"
+	echo "# P6 $p: $(spread "$dir/$p-60.out") % leave, the kernel drops $(spread "$dir/$p-60.lost") %"
 done
-echo "# P6 of 9 clusters to a slow link: olaf $(median olaf-9.rate | cut -c1-4) M/s in, $(median olaf-9.cost | cut -d. -f1) ns each," \
-	"fifo $(median fifo-9.rate | cut -c1-4) M/s, $(median fifo-9.cost | cut -d. -f1) ns"
+echo "# P6 of 9 clusters to a slow link: olaf $(spread "$dir/olaf-9.rate") M/s in, $(spread "$dir/olaf-9.cost") ns each," \
+	"fifo $(spread "$dir/fifo-9.rate") M/s, $(spread "$dir/fifo-9.cost") ns"

@@ -8,11 +8,12 @@
 # program reports.  This needs root.
 # Run this from the build folder, or name that folder in BUILD.
 #
-# shellcheck disable=SC1091
+# shellcheck disable=SC1091,SC2154
 set -eu
-build=${BUILD:-.} rounds=${ROUNDS:-7} packets=${PACKETS:-20000} loops=20
+build=${BUILD:-.} packets=${PACKETS:-20000} loops=20
 export PATH="$build:$build/tests/bench:$PATH" LC_ALL=C
 . "$(dirname "$0")/need.bash"
+. "$(dirname "$0")/rounds.bash"
 need 'P7 replay' ip tcpreplay
 why=$(unshare -n true 2>&1) || skip 'P7 replay' "$why"
 dir=$(mktemp -d -p /dev/shm)
@@ -36,21 +37,11 @@ on() {
 	[ "$(nproc)" -lt 2 ] || set -- taskset -c "$n" "$@"
 	exec ip netns exec "$ns" "$@"
 }
-await() {
-	for ((k = 0; k < 500; k++)); do
-		! grep -q "$2" "$1" 2>/dev/null || return 0
-		sleep 0.02
-	done
-	echo "nothing in $1 after 10 s" >&2
-	return 1
-}
 innet() (on 1 $a innet-replay -q -r "$dir/$1" --to "10.77.0.2:$port" --json "${@:2}")
 peer() (on 1 $a tcpreplay -q -K -i out "${@:2}" "$dir/$1" 2>&1)
-# gaps NAME COMMAND...: write the 99th percentile of the errors of the gaps in
-# us to a file
+# gaps COMMAND...: print the 99th percentile of the errors of the gaps in us
 gaps() {
-	local name=$1 dump
-	shift
+	local dump
 	on 0 $b tcpdump -i in -s 64 -B 65536 --time-stamp-precision=nano \
 		-w "$dir/dump" 'udp and ip[1] & 0xfc == 0x2c' 2>"$dir/dump.err" &
 	dump=$!
@@ -65,33 +56,31 @@ gaps() {
 	tcpdump -ttnr "$dir/dump" --time-stamp-precision=nano 2>/dev/null |
 	awk '{ split($1, t, "."); now = t[1] % 1000 * 1e9 + t[2] }
 		NR > 1 { d = now - last - 10000; print d < 0 ? -d : d } { last = now }' |
-	sort -n | awk '{ v[NR] = $1 } END { print v[int(NR * 0.99)] / 1e3 }' >>"$dir/$name"
+	sort -n | awk '{ v[NR] = $1 } END { print v[int(NR * 0.99)] / 1e3 }'
 }
-median() { sort -g "$dir/$1" | sed -n "$((rounds / 2 + 1))p"; }
-row() {
-	awk -v name="$1" -v unit="$2" -v a="$3" -v b="$4" -v bar="$5" -v r="$6" 'BEGIN {
-		printf "P7 %s innet %.2f %s peer %.2f %s ratio %.2f bar %.2f %s\n",
-		    name, a, unit, b, unit, r, bar, r <= bar ? "ok" : "short" }'
+# innet_top, peer_top: print the packets per second at top speed, in millions
+innet_top() {
+	innet trace --topspeed --loop $loops | sed -E \
+		's/.*"packets":([0-9]+).*"elapsed_ns":([0-9]+).*/\1 \2/' |
+		awk '{ print $1 / $2 * 1e3 }'
+}
+peer_top() {
+	peer trace -t --loop $loops | awk '/^Rated:/ { print $(NF - 1) / 1e6 }'
 }
 
 innet-gen -q --clusters 10 --workers 2 -c $((packets / 20)) --interval 200us \
 	--payload 1024B -w "$dir/trace"
 on 0 $b innet-ps -q --insecure --listen 10.77.0.2:0 --port-file "$dir/port" 2>"$dir/ps.err" >&2 &
 ps=$!
-await "$dir/port" .
+await "$dir/port"
 port=$(cat "$dir/port")
 kill -STOP $ps			# its full socket drops the packets
-for ((i = 0; i < rounds; i++)); do
-	gaps gap.innet innet trace --pps 100000
-	gaps gap.peer peer trace --pps 100000
-	innet trace --topspeed --loop $loops | sed -E \
-		's/.*"packets":([0-9]+).*"elapsed_ns":([0-9]+).*/\1 \2/' |
-		awk '{ print $1 / $2 * 1e3 }' >>"$dir/top.innet"
-	peer trace -t --loop $loops |
-		awk '/^Rated:/ { print $(NF - 1) / 1e6 }' >>"$dir/top.peer"
+for ((i = 0; i < runs; i++)); do
+	take "$dir/gap.innet" gaps innet trace --pps 100000
+	take "$dir/gap.peer" gaps peer trace --pps 100000
+	take "$dir/top.innet" innet_top
+	take "$dir/top.peer" peer_top
 done
 kill -CONT $ps
-x=$(median gap.innet) y=$(median gap.peer)
-row gap-p99 us "$x" "$y" 0.70 "$(awk -v x="$x" -v y="$y" 'BEGIN { print x / y }')"
-x=$(median top.innet) y=$(median top.peer)
-row topspeed M/s "$x" "$y" 0.33 "$(awk -v x="$x" -v y="$y" 'BEGIN { print y / x }')"
+row 'P7 gap-p99' us "$dir/gap.innet" "$dir/gap.peer" 0.70
+row 'P7 topspeed' M/s "$dir/top.innet" "$dir/top.peer" 0.33 inverse

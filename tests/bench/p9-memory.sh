@@ -12,26 +12,26 @@
 #
 # Then the bench compares innet_per.so with innet-memory, and innet_replay.py
 # with LRANGE by redis-py; each result is the least of TURNS (200).  Then eight
-# actors of apex.sh run up to three times for SECONDS_EACH (10) with each
+# actors of apex.sh run in each round for SECONDS_EACH (6) with each
 # memory; the results are the medians of the times of a pull, a set and a push.
 #
 # With Redis, a push is RPUSH of 200 and LTRIM, and a sample is LINDEX in a
 # pipeline or MGET, whichever is faster; the others are SET and GET.  The two
-# take turns for ROUNDS (5); each result is the median of 5.
+# take turns for ROUNDS (5); the result of each round is the median of 5.
 # Run this from the build folder, or name that folder in BUILD.
 #
 # shellcheck disable=SC1091,SC2086,SC2154
 set -eu -o pipefail
-build=${BUILD:-.} rounds=${ROUNDS:-5}
+build=$(cd "${BUILD:-.}" && pwd) here=$(cd "$(dirname "$0")" && pwd)
 export PATH="$build:$build/tests/bench:$PATH" LC_ALL=C
-. "$(dirname "$0")/need.bash"
+. "$here/need.bash"
+. "$here/rounds.bash"
 need 'P9 memory' innet-memory replay-load redis-server redis-cli
 [[ $(replay-load hiredis no:0 get 2>&1) != *'built without'* ]] ||
 	skip 'P9 memory' 'no hiredis' libhiredis-dev
 dir=$(mktemp -d -p /dev/shm)
 trap 'running=$(jobs -p); [ -z "$running" ] || kill $running 2>/dev/null || :; rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM
-. "$(dirname "$0")/rounds.bash"
 
 # Redis cannot let the kernel choose a port, so try some.
 for ((k = 0; k < 20; k++)); do
@@ -48,15 +48,9 @@ innet=127.0.0.1:$(cat "$dir/port")
 
 # t NAME CLIENT ADDR TASK [BYTES [HELD]]: run the task once, and append its time
 # to NAME
-t() { replay-load "$2" "$3" "$4" 5 "${@:5}" >>"$dir/$1"; }
-# note WHAT ADDR-AND-CLIENT MS MS: print a line with # and the ratio
-note() {
-	awk -v what="$1" -v a="$2" -v b="$3" 'BEGIN {
-		printf "# P9 %s: %.2f ms, peer %.2f ms, ratio %.3f\n", what, a, b, a / b }'
-}
-m() { median "$dir/$1"; }
-least() { { m "$1"; m "$2"; } | sort -n | head -n 1; }
-
+t() { take "$dir/$1" replay-load "$2" "$3" "$4" 5 "${@:5}"; }
+# note WHAT FILE FILE: print a line with # and the ratio
+note() { row "# P9 $1:" ms "$2" "$3" ''; }
 small='56464 10000'	# bytes and number of the experiences with frames
 for size in '213500 2000' "$small"; do
 	for task in list keys; do
@@ -65,7 +59,7 @@ for size in '213500 2000' "$small"; do
 done
 replay-load ours "$innet" fill-push-table 1 213500 2000
 replay-load ours "$innet" fill-push-frames 1 $small
-for ((i = 0; i < rounds; i++)); do
+for ((i = 0; i < runs; i++)); do
 	for task in push-list sample-list sample-keys set get; do
 		t redis-$task hiredis $redis $task
 	done
@@ -81,58 +75,62 @@ for ((i = 0; i < rounds; i++)); do
 		done
 	done
 done
-echo "# P9 redis-server samples 512 in $(m redis-sample-list) ms with LINDEX, $(m redis-sample-keys) ms with MGET;" \
+cd "$dir"
+echo "# P9 redis-server samples 512 in $(spread redis-sample-list) ms with LINDEX, $(spread redis-sample-keys) ms with MGET;" \
 	"$(redis-server --version | cut -d' ' -f3)"
 sample=$(least redis-sample-list redis-sample-keys)
 small=$(least redis-small-sample-list redis-small-sample-keys)
-note "sample with hiredis" "$(m hiredis-sample-table)" "$sample"
-note "frames-push with hiredis" "$(m hiredis-push-frames)" "$(m redis-small-push-list)"
-note "frames-sample with hiredis" "$(m hiredis-sample-frames)" "$small"
-note "sample by value" "$(m ours-sample-table)" "$sample"
-note "frames-push, peer with 213.5 kB" "$(m ours-push-frames)" "$(m redis-push-list)"
-note "frames-sample, peer with 213.5 kB" "$(m ours-sample-frames)" "$sample"
-verdict "P9 push" "$(m ours-push-table)" "$(m redis-push-list)" 0.333
-verdict "P9 set" "$(m ours-set)" "$(m redis-set)" 0.333
-verdict "P9 get" "$(m ours-get)" "$(m redis-get)" 0.500
-verdict "P9 frames-push" "$(m ours-push-frames)" "$(m redis-small-push-list)" 0.100
-verdict "P9 frames-sample" "$(m ours-sample-frames)" "$small" 0.100
+note "sample with hiredis" hiredis-sample-table "$sample"
+note "frames-push with hiredis" hiredis-push-frames redis-small-push-list
+note "frames-sample with hiredis" hiredis-sample-frames "$small"
+note "sample by value" ours-sample-table "$sample"
+note "frames-push, peer with 213.5 kB" ours-push-frames redis-push-list
+note "frames-sample, peer with 213.5 kB" ours-sample-frames "$sample"
+row 'P9 push' ms ours-push-table redis-push-list 0.333
+row 'P9 set' ms ours-set redis-set 0.333
+row 'P9 get' ms ours-get redis-get 0.500
+row 'P9 frames-push' ms ours-push-frames redis-small-push-list 0.100
+row 'P9 frames-sample' ms ours-sample-frames "$small" 0.100
 # hiredis is the client on both sides
-verdict "P9 hiredis-push" "$(m hiredis-push-table)" "$(m redis-push-list)" 0.700
-verdict "P9 hiredis-set" "$(m hiredis-set)" "$(m redis-set)" 0.750
-verdict "P9 hiredis-get" "$(m hiredis-get)" "$(m redis-get)" 0.500
+row 'P9 hiredis-push' ms hiredis-push-table redis-push-list 0.700
+row 'P9 hiredis-set' ms hiredis-set redis-set 0.750
+row 'P9 hiredis-get' ms hiredis-get redis-get 0.500
 
 for py in python3 /usr/bin/python3 ''; do
 	[ -z "$py" ] || ! "$py" -c 'import numpy, redis' 2>/dev/null || break
 done
-module=$(realpath "$build")/innet_per.so
+module=$build/innet_per.so
 if [ -n "$py" ] && [ -e "$module" ]; then
-	bench=$(realpath "$(dirname "$0")")
-	(cd "$dir" && PATH="${module%/*}:$PATH" MEMORY_MODULE=$module "$py" -B \
-		"$bench/memory-module.py" "${TURNS:-200}" rows) >"$dir/rows"
-	while read -r row a b; do
-		case $row in
-		python*) verdict "P9 $row" "$a" "$b" 1.000 ;;
-		*-56000B) note "$row" "$a" "$b" ;;	# this size has no bar
-		*) verdict "P9 $row" "$a" "$b" 1.500 ;;
+	PATH="$build:$PATH" MEMORY_MODULE=$module take rows "$py" -B \
+		"$here/memory-module.py" "${TURNS:-200}" rows
+	while read -r name a b; do
+		echo "$a" >module
+		cp rows.others module.others
+		case $name in
+		python*) row "P9 $name" ms module "$b" 1 ;;
+		*-56000B) note "$name" module "$b" ;;	# this size has no bar
+		*) row "P9 $name" ms module "$b" 1.5 ;;
 		esac
-	done <"$dir/rows"
+	done <rows
 else
 	echo "P9 module skipped: no python3 with numpy and redis, or no innet_per.so;" \
 		"on Debian: apt-get install python3-numpy python3-redis"
 fi
 
 need 'P9 actors' innet-agent jq
-for ((i = 0; i < (rounds < 3 ? rounds : 3); i++)); do
-	"$(dirname "$0")/../../share/examples/apex.sh" -o "$dir/apex" --only latency --actors 8 \
-		--turns 1 --seconds "${SECONDS_EACH:-10}" >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
+for ((i = 0; i < runs; i++)); do
+	begin
+	"$here/../../share/examples/apex.sh" -o apex --only latency --actors 8 \
+		--turns 1 --seconds "${SECONDS_EACH:-6}" >log 2>&1 || { cat log; exit 1; }
+	end actors-memory-{pull,set,push}
 	for what in push:4 pull:7 set:10; do
 		for memory in redis memory; do
 			awk -F, -v m=$memory -v c=${what#*:} 'NR > 1 && $1 == m && $c > 0 { print $c; n++ } END { exit !n }' \
-				"$dir/apex/latency.csv" >>"$dir/actors-$memory-${what%:*}" ||
+				apex/latency.csv >>"actors-$memory-${what%:*}" ||
 				{ echo "P9 actors: no figure of $memory's ${what%:*}" >&2; exit 1; }
 		done
 	done
 done
-verdict "P9 actors-pull" "$(m actors-memory-pull)" "$(m actors-redis-pull)" 1.000
-verdict "P9 actors-set" "$(m actors-memory-set)" "$(m actors-redis-set)" 2.000
-verdict "P9 actors-push" "$(m actors-memory-push)" "$(m actors-redis-push)" 0.600
+row 'P9 actors-pull' ms actors-memory-pull actors-redis-pull 1
+row 'P9 actors-set' ms actors-memory-set actors-redis-set 2
+row 'P9 actors-push' ms actors-memory-push actors-redis-push 0.6

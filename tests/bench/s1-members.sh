@@ -2,8 +2,9 @@
 # S1: measure synchronous aggregation of 40 kB over loopback with 1 to 64
 # members of a job (MEMBERS)
 #
-# The results are the median round and its exponent over the members; the work
-# grows at least linearly with the members' bytes.  Then ten jobs of 64 members
+# The results are the median round of 40 and its exponent over the members, in
+# ROUNDS (5) runs of each number of members; the work grows at least linearly
+# with the members' bytes.  Then ten jobs of 64 members
 # run.  The results are those of the worst job: the share of segments that were
 # sent again, and the Helps per segment.
 # Run this from the build folder, or name that folder in BUILD.
@@ -14,33 +15,35 @@ build=${BUILD:-.}
 export PATH="$build:$PATH" LC_ALL=C
 here=$(dirname "$0")
 . "$here/need.bash"
+. "$here/rounds.bash"
 need 'S1 members' innet-switch innet-worker jq
 dir=$(mktemp -d -p /dev/shm)
 trap 'running=$(jobs -p); [ -z "$running" ] || kill $running 2>/dev/null || :; rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM
-. "$here/rounds.bash"
+. "$here/aggregate.bash"
 . "$here/fit.bash"
 
 on() { shift; exec "$@"; }
-for n in ${MEMBERS:-1 2 4 8 16 32 64}; do
-	ms=$(through lo 127.0.0.1 "$n" 40020 "${ROUNDS:-200}" 366 \
-		innet-switch --program iswitch --reduce sum)
-	echo "$n $ms" >>"$dir/fit"
+read -ra members <<<"${MEMBERS:-1 2 4 8 16 32 64}"
+for ((i = 0; i < runs; i++)); do
+	for n in "${members[@]}"; do
+		take "$dir/ms.$n" through lo 127.0.0.1 "$n" 40020 40 366 \
+			innet-switch --program iswitch --reduce sum
+	done
 done
-scales 'S1 members' "$dir/fit" 'ms a round, by members' 1.10
-awk '$1 == 64 {
-	printf "S1 members-64 innet %.2f ms peer 1.20 ms ratio %.2f bar 1.00 %s\n",
-	    $2, $2 / 1.2, $2 <= 1.2 ? "ok" : "short"
-}' "$dir/fit"
+scales 'S1 members' "$dir/ms" 'ms a round, by members' 1.10 "${members[@]}"
+[ ! -e "$dir/ms.64" ] || row 'S1 members-64' ms "$dir/ms.64" 1.2 1
 for ((i = 0; i < 10; i++)); do
-	through lo 127.0.0.1 64 40020 "${ROUNDS:-200}" 366 \
+	begin
+	through lo 127.0.0.1 64 40020 "${COUNT:-200}" 366 \
 		innet-switch --program iswitch --reduce sum >/dev/null
+	end "$dir/again"
 	tail -qn 1 "$dir"/out.w* | jq -sr 'def share(f): 100 * (map(f) | add) / (map(.segments_sent) | add);
 		[share(.retransmitted), share(.helps_sent)] | @tsv' >>"$dir/again"
 done
-sort -n "$dir/again" | awk '{ again = $1; helps = $2 > helps ? $2 : helps }
-	function row(name, v, bar) {
-		printf "S1 %s innet %.2f %% peer %.2f %% ratio %.2f bar 1.00 %s\n",
-		    name, v, bar, v / bar, v <= bar ? "ok" : "short"
-	}
-	END { row("members-64-sent-again", again, 5); row("members-64-helps", helps, 1) }'
+for what in sent-again:1:5 helps:2:1; do
+	IFS=: read -r name n most <<<"$what"
+	cut -f"$n" "$dir/again" | sort -g | tail -n 1 >"$dir/$name"
+	cp "$dir/again.others" "$dir/$name.others"
+	row "S1 members-64-$name" % "$dir/$name" "$most" 1
+done

@@ -4,8 +4,7 @@
 #
 # The bench measures the time of a round, and the processor time of all
 # processes in a round, for one segment of 2 workers and for vectors of 4
-# workers.  The two take turns, and the results are medians of ROUNDS (5) runs,
-# with least and most.  The processor time of the start is subtracted: it is
+# workers.  The two take turns in ROUNDS (5) rounds.  The processor time of the start is subtracted: it is
 # that of a very short run.  Rows compare with the thin switch with multicast;
 # lines with # show the rest.
 # Run this from the build folder, or name that folder in BUILD.  OLD may name a
@@ -14,14 +13,15 @@
 #
 # shellcheck disable=SC1091,SC2034,SC2154
 set -eu -o pipefail
-build=${BUILD:-.} runs=${ROUNDS:-5}
+build=${BUILD:-.}
 export PATH="$build:$build/tests/bench:$PATH" LC_ALL=C
 . "$(dirname "$0")/need.bash"
+. "$(dirname "$0")/rounds.bash"
 need 'T0 thin' innet-switch innet-worker thin
 dir=$(mktemp -d -p /dev/shm)
 trap 'running=$(jobs -p); [ -z "$running" ] || kill $running 2>/dev/null || :; rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM
-. "$(dirname "$0")/rounds.bash"
+. "$(dirname "$0")/aggregate.bash"
 
 on() { shift; exec "$@"; }
 group=239.77.0.9 port=$((20000 + $$ % 20000))
@@ -76,17 +76,13 @@ timed() {
 measure() {
 	local most=${long[$2]} least round all few
 	least=$((most / 50 + 1))
+	begin
 	read -r round all < <(timed "$1" "$3" "${bytes[$2]}" "$most")
 	read -r _ few < <(timed "$1" "$3" "${bytes[$2]}" "$least")
+	end "$dir/$1.$2.round" "$dir/$1.$2.processors"
 	awk -v ms="$round" 'BEGIN { print ms * 1e3 }' >>"$dir/$1.$2.round"
 	awk -v d="$all" -v s="$few" -v n=$((most - least)) \
 		'BEGIN { print (d - s) * 1e3 / n }' >>"$dir/$1.$2.processors"
-}
-
-# FILE: print the median, the least and the most
-spread() {
-	sort -n "$1" | awk '{ v[NR] = $1 } END {
-		printf "%.1f (%.1f to %.1f)", v[int((NR + 1) / 2)], v[1], v[NR] }'
 }
 
 ways='innet_unicast innet_multicast thin_unicast thin_multicast'
@@ -105,9 +101,7 @@ for s in $sizes; do
 		for way in $ways; do
 			echo "# T0 $s $what: ${way/_/, } $(spread "$dir/$way.$s.$what") us"
 		done
-		awk -v row="T0 thin-$s-$what" -v a="$(median "$dir/innet_multicast.$s.$what")" \
-			-v b="$(median "$dir/thin_multicast.$s.$what")" -v bar=$bar 'BEGIN {
-			printf "%s innet %.1f us peer %.1f us ratio %.2f bar %.2f %s\n",
-			    row, a, b, a / b, bar, a / b <= bar ? "ok" : "short" }'
+		row "T0 thin-$s-$what" us "$dir/innet_multicast.$s.$what" \
+			"$dir/thin_multicast.$s.$what" $bar
 	done
 done

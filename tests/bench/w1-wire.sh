@@ -2,8 +2,7 @@
 # W1: compare a switch in the path of a bridge between five namespaces with the
 # plain bridge
 #
-# The two take turns, and the results are medians of ROUNDS (5) runs.  The bench
-# measures: marked runs that pass; regular TCP and pings while a switch runs;
+# The two take turns in ROUNDS (5) rounds.  The bench measures: marked runs that pass; regular TCP and pings while a switch runs;
 # updates that an Olaf queue accepts; sums at the bridge's address, compared
 # with the same switch on a socket; paced runs; and how long frames are delayed
 # if a switch is killed or hangs.  This needs root and Linux 6.6, and iperf3 and
@@ -13,14 +12,15 @@
 # shellcheck disable=SC1091,SC2154
 set -eu -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "${BUILD:-.}" && pwd) runs=${ROUNDS:-5}
+build=$(cd "${BUILD:-.}" && pwd)
 export PATH="$build:$build/tests/bench:$PATH" LC_ALL=C
 . "$here/need.bash"
+. "$here/rounds.bash"
 need 'W1 wire' innet-switch innet-worker udp-blast ip jq
 dir=$(mktemp -d -p /dev/shm)
 ns=innetw1-$$
 # shellcheck disable=SC2317	# by the trap
-end() {
+clean() {
 	local h
 	for h in switch w0 w1 w2 w3; do
 		ip netns pids $ns-$h 2>/dev/null | xargs -r kill 2>/dev/null || :
@@ -28,8 +28,8 @@ end() {
 	done
 	rm -rf "$dir"
 }
-trap end EXIT
-. "$here/rounds.bash"
+trap clean EXIT
+. "$here/aggregate.bash"	# sizes
 
 # cpu N: print a prefix that binds a command to that processor, if there are two
 cpu() { [ "$(nproc)" -lt 2 ] || echo "taskset -c $1"; }
@@ -97,11 +97,11 @@ stream() {
 }
 pings() { (on w0 ping -q -c 300 -i 0.003 10.77.0.11) | awk -F/ '/^rtt/ { print $5 * 1000 }'; }
 
-# VALUE...: append values to the files NAME.path and NAME.peer
+# MEASUREMENT: append its results to the files NAME.path and NAME.peer
 both() {
-	"$1" >>"$dir/$1.peer"
+	take "$dir/$1.peer" "$1"
 	at=$([ "$1" != forwarded ] || cpu 0) start
-	"$1" >>"$dir/$1.path"
+	take "$dir/$1.path" "$1"
 	stop
 }
 
@@ -115,10 +115,10 @@ paced() {
 	sent=$(on w0 udp-blast 10.77.0.11 1 9 1464 3 800000)
 	wait $sink
 	stop
-	awk -v sent="$sent" '{ print $1 / sent }' "$dir/n" >>"$dir/paced"
+	awk -v sent="$sent" '{ print $1 / sent }' "$dir/n"
 }
 
-# SIGNAL NAME: print the ms from the signal until updates pass without the
+# SIGNAL: print the ms from the signal until updates pass without the
 # switch
 opens() {
 	local blast sink at
@@ -132,7 +132,7 @@ opens() {
 	at=$(date +%s%N)
 	kill -s "$1" $switch
 	wait $sink
-	echo $((($(date +%s%N) - at) / 1000000 - 1000)) >>"$dir/$2"
+	echo $((($(date +%s%N) - at) / 1000000 - 1000))
 	kill -s CONT $switch 2>/dev/null && kill $switch || :
 	wait $switch || :
 	switch=''
@@ -148,6 +148,7 @@ opens() {
 taken() {
 	local ticks sink
 	rm -f "$dir/report"
+	begin
 	(on w1 udp-blast :46638 60 sink) >/dev/null &
 	sink=$!
 	at=$(cpu 0) start --queue "$1" --rate 3200M --slots 64 --report "$dir/report"
@@ -158,15 +159,16 @@ taken() {
 	stop
 	kill -KILL $sink
 	wait
+	end "$dir/taken-$1" "$dir/cost-$1"
 	jq '.totals.arrived.packets / 1e6' "$dir/report" >>"$dir/taken-$1"
 	jq --argjson ticks "$ticks" '$ticks * 1e7 / .totals.arrived.packets' "$dir/report" >>"$dir/cost-$1"
 	jq '.totals | .delivered.packets * 100 / .arrived.packets' "$dir/report" >>"$dir/leave-$1"
 }
 
-# NAME SIZE OPTION...: measure sums of SIZE for four workers
+# SIZE OPTION...: print the median time in ms of sums of SIZE for four workers
 sums() {
-	local pids='' w name=$1 size=$2
-	shift 2
+	local pids='' w size=$1
+	shift
 	(on switch innet-switch -q -p iswitch -H 4 "$@" 2>"$dir/err") &
 	switch=$!
 	until grep -qs 'listening' "$dir/err"; do
@@ -182,7 +184,7 @@ sums() {
 	# shellcheck disable=SC2086	# words
 	wait $pids
 	stop
-	jq -s 'map(.round_p50_ns) | sort | .[1] / 1e6' "$dir"/w? >>"$dir/$name-$size"
+	jq -s 'map(.round_p50_ns) | sort | .[1] / 1e6' "$dir"/w?
 }
 
 rows='forwarded anywhere'
@@ -192,48 +194,37 @@ for ((i = 0; i < runs; i++)); do
 	for row in $rows; do both "$row"; done
 	taken olaf
 	taken fifo
-	paced
-	opens KILL killed
-	opens STOP hung
+	take "$dir/paced" paced
+	take "$dir/killed" opens KILL
+	take "$dir/hung" opens STOP
 	for size in 157kB 3.31MB; do
 		count=$([ $size = 157kB ] && echo 500 || echo 40)
-		sums path $size --insecure --bridge br0
-		sums peer $size --insecure --listen 10.77.0.1
+		take "$dir/path-$size" sums $size --insecure --bridge br0
+		take "$dir/peer-$size" sums $size --insecure --listen 10.77.0.1
 	done
 done
 
-# ROW UNIT A B BAR high|low: print a row; high or low says which A is better
-id=W1
-row() {
-	awk -v row="$id $1" -v unit="$2" -v a="$3" -v b="$4" -v bar="$5" -v high="$6" 'BEGIN {
-		r = a / b
-		printf "%s innet %.2f %s peer %.2f %s ratio %.3f bar %.2f %s\n", row, a, unit, b, unit,
-		    r, bar, (high == "high" ? r >= bar : r <= bar) ? "ok" : "short"
-	}'
-}
-row runs-forwarded M/s "$(median "$dir/forwarded.path")" "$(median "$dir/forwarded.peer")" 0.60 high
+row 'W1 runs-forwarded' M/s "$dir/forwarded.path" "$dir/forwarded.peer" 0.60 high
 echo "# W1 runs-forwarded where the scheduler puts them:" \
-	"$(median "$dir/anywhere.path" | cut -c1-4) of $(median "$dir/anywhere.peer" | cut -c1-4) M/s"
+	"$(spread "$dir/anywhere.path") of $(spread "$dir/anywhere.peer") M/s"
 for r in 'stream tcp-beside Gbit/s 0.90 high' 'pings ping-beside us 2.00 low'; do
-	read -r name title unit bar high <<<"$r"
+	read -r name title unit bar way <<<"$r"
 	if [ -e "$dir/$name.path" ]; then
-		row "$title" "$unit" "$(median "$dir/$name.path")" "$(median "$dir/$name.peer")" "$bar" "$high"
+		row "W1 $title" "$unit" "$dir/$name.path" "$dir/$name.peer" "$bar" "$way"
 	else
 		tool=${name/stream/iperf3}
 		(skip "W1 $title" "no ${tool/pings/ping}" "$(packages "${tool/pings/ping}")")
 	fi
 done
-row paced-800k share "$(median "$dir/paced")" 1 0.995 high
-row killed-opens ms "$(median "$dir/killed")" 500 1.00 low
-row hung-opens ms "$(median "$dir/hung")" 300 1.00 low
-row olaf-in M/s "$(median "$dir/taken-olaf")" 0.5 1.00 high
-id=P6
-row path-live-in M/s "$(median "$dir/taken-olaf")" 1 1.00 high
-row path-live-merging ns "$(median "$dir/cost-olaf")" "$(median "$dir/cost-fifo")" 1.15 low
-id=W1
+row 'W1 paced-800k' share "$dir/paced" 1 0.995 high
+row 'W1 killed-opens' ms "$dir/killed" 500 1
+row 'W1 hung-opens' ms "$dir/hung" 300 1
+row 'W1 olaf-in' M/s "$dir/taken-olaf" 0.5 1 high
+row 'P6 path-live-in' M/s "$dir/taken-olaf" 1 1 high
+row 'P6 path-live-merging' ns "$dir/cost-olaf" "$dir/cost-fifo" 1.15
 for q in olaf fifo; do
-	echo "# P6 in the path $q: $(median "$dir/taken-$q" | cut -c1-4) M/s in, $(median "$dir/leave-$q" | cut -d. -f1) % leave"
+	echo "# P6 in the path $q: $(spread "$dir/taken-$q") M/s in, $(spread "$dir/leave-$q") % leave"
 done
 for size in 157kB 3.31MB; do
-	row "iswitch-$size" ms "$(median "$dir/path-$size")" "$(median "$dir/peer-$size")" 1.50 low
+	row "W1 iswitch-$size" ms "$dir/path-$size" "$dir/peer-$size" 1.5
 done
