@@ -8,9 +8,8 @@
 # the row
 #
 # The file PREFIX.SIZE has the costs of a size, one line a round.  The row has
-# the exponent b of a least-squares fit of cost = a size^b: that of the medians,
-# and the least and the most of the rounds.  Without a BAR, the exponent is in a
-# line with # too.
+# the exponent b of a least-squares fit of cost = a size^b: the median, the least
+# and the most of the rounds.  Without a BAR, the exponent is in a line with # too.
 scales() {
 	local row=$1 prefix=$2 unit=$3 bar=$4 files
 	shift 4
@@ -48,16 +47,15 @@ scales() {
 			sort(v, m)
 			line = line (s == 1 ? "# " row ": " : ", ") \
 				show(median(v, m)) range(v, m) " at " size[s]
-			add(size[s], median(v, m))
 		}
 		print line "; " unit
-		b = exponent()
 		for (i = 1; i <= most; i++) {
 			for (s = 1; s <= n; s++)
 				add(size[s], cost[s, i])
 			each[i] = exponent()
 		}
 		sort(each, most)
+		b = median(each, most)
 		around = most < 2 ? "" : sprintf(" (%.3f to %.3f)", each[1], each[most])
 		if (bar == "")
 			printf "# %s: exponent %.3f%s\n", row, b, around

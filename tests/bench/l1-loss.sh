@@ -101,8 +101,8 @@ bytes[40kB]=40992
 bytes[629kB]=629520
 bytes[1464B]=1464
 figure=mean
-declare -A rounds=([40kB]=300 [629kB]=60 [1464B]=1000)
-declare -A ring_rounds=([0%]=100 [0.1%]=100 [1%]=30 [5%]=5)
+declare -A rounds=([40kB]=180 [629kB]=36 [1464B]=600)
+declare -A ring_rounds=([0%]=60 [0.1%]=60 [1%]=18 [5%]=3)
 
 [ "$loss" != 0% ] || cells="1x1464B $cells"
 for cell in $cells; do

@@ -30,14 +30,14 @@ ask() {
 # compare NAME WHAT SPEC HORIZON ROUNDS BAR: print a row that compares with the
 # paper
 compare() {
-	local file=$dir/$1 verdict n i bar=$6
+	local file=$dir/$1 verdict n i way=low
 	for ((i = 0; i < $5; i++)); do
 		take "$file.all" ask "$2" "$3" "$4"
 	done
 	read -r _ verdict n < <(tail -n 1 "$file.all")
 	derive "$file.all" "$file" '$1'
-	[ "$verdict" = holds ] || bar=0
-	row "P11 verify-$1" s "$file" 40 "$bar"
+	[ "$verdict" = holds ] || way=wrong
+	row "P11 verify-$1" s "$file" 40 "$6" $way
 	echo "# $2 $verdict, $n updates"
 }
 

@@ -31,8 +31,8 @@ dir=$(mktemp -d -p /dev/shm) && trap 'rm -rf "$dir"' EXIT
 
 on() { exec testbed.sh exec "$@"; }
 switch=$(testbed.sh addr switch) server=$(testbed.sh addr server)
-declare -A rounds=([40kB]=100 [157kB]=40 [3.31MB]=3 [6.41MB]=2)
-declare -A ps_rounds=([40kB]=20 [157kB]=8 [3.31MB]=3 [6.41MB]=2)
+declare -A rounds=([40kB]=60 [157kB]=24 [3.31MB]=2 [6.41MB]=2)
+declare -A ps_rounds=([40kB]=12 [157kB]=5 [3.31MB]=2 [6.41MB]=2)
 
 # WORKERS SIZE: run each of the three, or only two if the server takes too long
 turn() {

@@ -173,11 +173,12 @@ derive() {
 # ratio FILE FILE: print the ratio of their medians and its spread
 ratio() { row '' '' "$1" "$2" ''; }
 
-# row NAME UNIT INNET PEER BAR [high|inverse]: print a row.
+# row NAME UNIT INNET PEER BAR [high|inverse|wrong]: print a row.
 #
 # INNET and PEER are files of take(), or numbers.  The ratio of INNET and PEER
 # must be at most BAR.  With "high", it must be at least BAR; with "inverse", the
-# ratio of PEER and INNET must be at most BAR.  If BAR is empty, the row has none.
+# ratio of PEER and INNET must be at most BAR.  With "wrong", innet had a wrong
+# result, so the row is short.  If BAR is empty, the row has none.
 row() {
 	awk -v name="$1" -v unit="$2" -v innet="$3" -v peer="$4" -v bar="$5" -v way="${6-low}" \
 		-v others="$(others "$3" "$4")" "$statistics"'BEGIN {
@@ -207,7 +208,7 @@ row() {
 		}
 		verdict = ""
 		if (bar != "")
-			verdict = sprintf(" bar %s %s", show(bar),
+			verdict = sprintf(" bar %s %s", show(bar), way != "wrong" && \
 			    (way == "high" ? x >= bar + 0 : x <= bar + 0) ? "ok" : "short")
 		printf "%s innet %s%s %s peer %s%s %s ratio %s%s%s%s\n", name,
 		    show(median(a, n)), range(a, n), unit,
