@@ -97,6 +97,8 @@ bench() {
 	[ "$(row 'P1 x' ms a 20 0.05)" = 'P1 x innet 2.00 (1.00 to 3.00) ms peer 20.0 ms ratio 0.100 (0.0500 to 0.150) bar 0.0500 short' ]
 	[[ $(row 'P1 x' ms a b 0.6 high) == *' ratio 0.500 (0.250 to 2.00) bar 0.600 short' ]]
 	[[ $(row 'P1 x' ms a b 2 inverse) == *' ratio 2.00 (0.500 to 4.00) bar 2.00 ok' ]]
+	[[ $(row 'P1 x' ms a b 2 wrong) == *' ratio 0.500 (0.250 to 2.00) bar 2.00 short' ]]
+	[[ $(row 'P1 x' ms a b '') == *' ratio 0.500 (0.250 to 2.00)' ]]
 	: >c
 	run -1 row 'P1 x' ms c b 1
 	[ "$output" = 'P1 x: a measurement has no result' ]

@@ -10,7 +10,7 @@
 # needs root.
 # Run this from the build folder, or name that folder in BUILD.
 #
-# shellcheck disable=SC1091,SC2154
+# shellcheck disable=SC1091,SC2034,SC2153,SC2154
 set -eu -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${BUILD:-.}" && pwd) mbit=${RATE:-1000}

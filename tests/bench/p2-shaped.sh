@@ -116,10 +116,9 @@ line() {
 	}'
 }
 cat <<-'END'
-# P2 The time of a round in ms, the least time that its bytes need on these
-# links, and P2 by how many % the switch is faster.  The paper has 81.6 to 85.8
-# % and 63.4 to P2 87.9 %, with 4 workers at 10 Gbit/s, including the time of
-# its hosts.
+# P2 The table has the time of a round in ms, the least time that its bytes need
+# P2 on these links, and by how many percent the switch is faster.  The paper
+# P2 measured 4 workers at 10 Gbit/s; its times include those of the hosts.
 # P2 size   workers   switch    least    server     least   less      ring     least   less
 # P2 paper        4                                    81.6-85.8           63.4-87.9
 END
