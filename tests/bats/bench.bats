@@ -97,6 +97,7 @@ bench() {
 	[ "$(row 'P1 x' ms a 20 0.05)" = 'P1 x innet 2.00 (1.00 to 3.00) ms peer 20.0 ms ratio 0.100 (0.0500 to 0.150) bar 0.0500 short' ]
 	[[ $(row 'P1 x' ms a b 0.6 high) == *' ratio 0.500 (0.250 to 2.00) bar 0.600 short' ]]
 	[[ $(row 'P1 x' ms a b 2 inverse) == *' ratio 2.00 (0.500 to 4.00) bar 2.00 ok' ]]
+	[[ $(row 'P1 x' ms a a 1) == *' ratio 1.00 (1.00 to 1.00) bar 1.00 ok' ]]
 	[[ $(row 'P1 x' ms a b 2 wrong) == *' ratio 0.500 (0.250 to 2.00) bar 2.00 short' ]]
 	[[ $(row 'P1 x' ms a b '') == *' ratio 0.500 (0.250 to 2.00)' ]]
 	: >c

@@ -9,6 +9,9 @@ declare -A bytes=([40kB]=40020 [157kB]=157520 [3.31MB]=3310000 [6.41MB]=6410000)
 sizes='40kB 157kB 3.31MB 6.41MB'
 figure=median
 trust=''			# options of switch and workers
+# The daemons of mpirun stay its children, so that their time is not that of
+# others.
+mpi='mpi.sh --leave-session-attached'
 
 # HOST ADDRESS WORKERS BYTES ROUNDS FLOATS SERVER...: print the median round in
 # ms through a SERVER of innet at that address.  It is the median of the medians

@@ -10,7 +10,7 @@
 # needs root.
 # Run this from the build folder, or name that folder in BUILD.
 #
-# shellcheck disable=SC1091,SC2034,SC2153,SC2154
+# shellcheck disable=SC1091,SC2034,SC2086,SC2153,SC2154
 set -eu -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${BUILD:-.}" && pwd) mbit=${RATE:-1000}
@@ -111,7 +111,7 @@ for cell in $cells; do
 		"${rounds[$s]}" 366 innet-switch --program iswitch --reduce sum
 	# with a loss of 20 % TCP takes more than a minute for a round
 	if [ "${cell%x*}" -eq 3 ] && [ -n "${ring_rounds[$loss]-}" ]; then
-		take "$KEPT/mpi.$cell.$loss" allreduce mpi.sh -n 3 \
+		take "$KEPT/mpi.$cell.$loss" allreduce $mpi -n 3 \
 			mpi-allreduce "${bytes[$s]}" "${ring_rounds[$loss]}"
 	fi
 done

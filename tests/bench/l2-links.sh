@@ -4,8 +4,9 @@
 # Plain senders send runs of 44 datagrams as fast as they can, on one link and
 # on six links at the same time.  The kernel's counter of each link gives the
 # rate over a second; medians of ROUNDS (5).  The rows are about one link, up to
-# 1 Gbit/s.  The comments compare all rates with a bucket that holds only the
-# bytes of 250 us, and give the slowest of six links.  Needs root.
+# 1 Gbit/s.  The comments compare with a bucket that holds only the bytes of 250
+# us, and give the slowest of six links.  From 2.5 Gbit/s on, the testbed uses
+# such a bucket, so there is nothing to compare.  Needs root.
 #
 # shellcheck disable=SC1091,SC2154
 set -eu -o pipefail
@@ -62,6 +63,7 @@ for ((k = 0; k < runs; k++)); do
 		for links in 1 6; do
 			take "$kept/$rate.$links" testbed.sh rack -n 6 --rate "${rate}mbit" -- \
 				bash "$0" inside $links
+			((short < 70000)) || continue
 			take "$kept/$rate.$links.short" testbed.sh rack -n 6 --rate "${rate}mbit" \
 				--burst $short -- bash "$0" inside $links
 		done
@@ -71,8 +73,10 @@ for rate in $rates; do
 	if ((rate <= 1000)); then
 		row "L2 link-of-$rate" Mbit/s "$kept/$rate.1" "$rate" 0.95 high
 	fi
-	echo "# L2 $rate Mbit/s: one link $(spread "$kept/$rate.1")," \
-		"with a bucket of 250 us $(spread "$kept/$rate.1.short");" \
-		"the slowest of six $(spread "$kept/$rate.6")," \
-		"with a bucket of 250 us $(spread "$kept/$rate.6.short")$(others "$kept/$rate".*[0-9t])"
+	for links in 1 6; do
+		line="# L2 $rate Mbit/s: the slowest link of $links $(spread "$kept/$rate.$links")"
+		[ ! -e "$kept/$rate.$links.short" ] ||
+			line+=", with a bucket of 250 us $(spread "$kept/$rate.$links.short")"
+		echo "$line$(others "$kept/$rate.$links" "$kept/$rate.$links.short")"
+	done
 done

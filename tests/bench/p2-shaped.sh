@@ -9,7 +9,7 @@
 # their own rack, where the links are the limit.  This needs root.
 # Run this from the build folder, or name that folder in BUILD.
 #
-# shellcheck disable=SC1091,SC2154
+# shellcheck disable=SC1091,SC2086,SC2154
 set -eu -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${BUILD:-.}" && pwd) part=${1-} mbit=${2:-${RATE:-100}}
@@ -45,7 +45,7 @@ turn() {
 		"${rounds[$s]}" 366 innet-switch --program iswitch --reduce sum --bridge br0
 	# use the ring algorithm, and no handshakes, which would take 8 % of the
 	# time
-	take "$dir/ring.$n.$s" allreduce mpi.sh --mca coll_tuned_use_dynamic_rules 1 \
+	take "$dir/ring.$n.$s" allreduce $mpi --mca coll_tuned_use_dynamic_rules 1 \
 		--mca coll_tuned_allreduce_algorithm 4 \
 		--mca btl_tcp_eager_limit 8388608 -n "$n" \
 		mpi-allreduce "${bytes[$s]}" "${rounds[$s]}"

@@ -31,7 +31,8 @@ runs=${ROUNDS:-5}
 #
 # A process belongs to the bench if its environment says so, or if its parent
 # belongs to the bench (redis-server overwrites its environment).  The times of
-# a process that ended are in those of its parent.
+# a process that ended are in those of its parent.  Threads of the kernel count
+# as processes of the bench, because most of their work is for the bench.
 note_use() {
 	local marked now=$EPOCHREALTIME
 	: "${noted_hz:=$(getconf CLK_TCK)}"
@@ -51,6 +52,8 @@ note_use() {
 			sub(/.*\) /, "")
 			parent[pid] = $2
 			spent[pid] = $12 + $13 + $14 + $15
+			if (int($7 / 2097152) % 2)	# PF_KTHREAD
+				ours[pid] = 1
 		}
 		END {
 			do {
@@ -127,6 +130,7 @@ statistics='
 		}
 		while ((getline x <from) > 0)
 			v[++n] = x + 0
+		close(from)
 		return n + 0
 	}
 	function show(x,    size) {
