@@ -91,8 +91,9 @@ changed() { [ -s "$1" ] && ! [ "$1" -ef "$2" ]; }
 		[ "$now" -gt "$steps" ]
 		steps=$now
 	done
-	innet-agent "$@" --load ck --steps $((steps + 200000)) --save ck 2>err
-	innet-agent -q --alone --algo ppo --steps $((steps + 200000)) --save whole --save-every 100000
-	echo "restarted $n times, last after $steps steps"
+	steps=$((steps + $(few 200000)))
+	innet-agent "$@" --load ck --steps $steps --save ck 2>err
+	innet-agent -q --alone --algo ppo --steps $steps --save whole --save-every 100000
+	echo "restarted $n times, $steps steps"
 	cmp ck whole
 }
