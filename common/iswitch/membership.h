@@ -564,8 +564,7 @@ membership_is_late(const struct membership *m, const struct control *c,
 {
 	if (c->job == 0)
 		return m->repairs && now_ns - m->asked_ns < MEMBERSHIP_LATE_NS;
-	return !m->cf.any_xid &&
-	    c->xid - m->cf.xid < m->join_xid - m->cf.xid;
+	return !m->cf.any_xid && control_newer(m->join_xid, c->xid);
 }
 
 static inline enum membership_news
