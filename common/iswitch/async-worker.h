@@ -285,6 +285,12 @@ async_worker_start_repair(struct async_worker *w, uint64_t now_ns)
 
 	w->repairs = w->in.repairs;
 	w->weights.repairs = w->repairs;
+	if (!w->repairs && w->busy && w->sent == segs) {
+		w->again = true;	/* the former switch repaired losses,
+					 * and had not acknowledged all segments;
+					 * this switch does not repair losses */
+		w->sent = 0;
+	}
 	if (!w->repairs)
 		return true;
 	if (!retransmit_init(&w->retransmit, segs, false))

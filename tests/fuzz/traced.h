@@ -8,6 +8,7 @@
 #ifndef INNET_FUZZ_TRACED_H
 #define INNET_FUZZ_TRACED_H
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "common/switch/trace.h"
@@ -82,7 +83,8 @@ traced_run(struct plane_conf *cf, struct trace_conf *tc, const uint8_t *p,
 	must(plane_init(&pl, cf, &trace_driver, &t), "there is memory");
 	must(pcapio_create(&out, path) == 0, "there is a file");
 	trace_run(&t, tc, &pl, &in, 1, &out);
-	must(pcapio_close(&out) == 0, "all is written");
+	must(pcapio_close(&out) == 0 || errno == EOVERFLOW,
+	    "all is written, except for times after 2106");
 	traced_account(&pl);
 	pcapio_close_in(&in);
 	traced_output(fd, ours);

@@ -17,6 +17,7 @@ enum { ELEMENTS = 95, F = 10, SEGS = 10, RUN = 4 };
 static struct async_worker w;
 static struct async_worker_out o;
 static uint64_t now;
+static bool repairs;	/* the worker repairs losses */
 static uint8_t vec[4 * F];
 
 /* Make an Ack of a switch; each test uses the fields that it needs. */
@@ -30,7 +31,8 @@ make_worker(const struct async_worker_conf *more)
 	static const uint8_t zeros[4 * ELEMENTS];
 	const struct membership_conf in = { .type = CONTROL_WORKER, .job = 3,
 	    .number = 5, .elements = ELEMENTS, .async = true,
-	    .floats_max = 366, .xid = 77, .give_up_ns = 5 * SECOND };
+	    .floats_max = 366, .xid = 77, .give_up_ns = 5 * SECOND,
+	    .repairs = repairs };
 	struct async_worker_conf cf = *more;
 
 	async_worker_free(&w);
@@ -316,7 +318,7 @@ join_again(uint32_t rounds, uint32_t next)
 	member(&ack, &(struct async_worker_conf){ 0 });
 	for (uint32_t r = 0; r < rounds; r++)
 		receive_rounds(r, 0, SEGS - 1);
-	receive_ack(out, 1);
+	receive_ack(out, 78);
 	writes_control(CONTROL_JOIN, 0);
 	a.next = next;
 	receive_ack(a, w.in.join_xid);
@@ -493,6 +495,30 @@ test_loss(void)
 	    "gradients although 20 %% of the packets are lost both ways");
 }
 
+/*
+ * Found by fuzzing: the switch restarts as a switch that does not repair
+ * losses, before it has acknowledged the segments.  The worker once sent empty
+ * messages without end.
+ */
+static void
+test_no_repair(void)
+{
+	struct control_ack a = ack, out = { .action = CONTROL_HELP,
+	    .status = CONTROL_NOT_MEMBER };
+
+	a.repairs = repairs = true;
+	member(&a, &(struct async_worker_conf){ 0 });
+	async_worker_commit(&w, now);
+	pushes(0);
+	receive_ack(out, 78);
+	writes_control(CONTROL_JOIN, 0);
+	a.repairs = repairs = false;
+	receive_ack(a, w.in.join_xid);
+	ok(pushes(0) && !w.busy && w.n[ASYNC_WORKER_SENT] == 1,
+	    "a worker sends its gradient again to a switch that does not "
+	    "repair losses");
+}
+
 int
 main(void)
 {
@@ -503,6 +529,7 @@ main(void)
 	test_server();
 	test_ends();
 	test_loss();
+	test_no_repair();
 	async_worker_free(&w);
 	return tap_end();
 }
