@@ -17,6 +17,10 @@
 #define UNWRAP(wire, near) (DIFF(wire, near) < MOD / 2 -> \
 	    (near) + DIFF(wire, near) : (near) + DIFF(wire, near) - MOD)
 
+#ifndef RACK
+#define RACK	0	/* workers behind a rack: 0, 1 (worker 1) or 2 */
+#endif
+
 /* Faults that may happen, set by the environment; `run` explains each name. */
 hidden byte end, first, lives;
 byte kills, leaves, restarts, rack_restarts, signs;
@@ -56,35 +60,48 @@ inline read_settings()
 #else
 #define CHALLENGED(how)	false
 #endif
-#ifdef RACK
-#include "rack.pml"
+#define SAY(what, p, k, a, b, c) \
+	printf("@ %d %d %d %d %d %d\n", what, k, p, a, b, c)
+#if RACK
+#define IF_RACK(steps)	steps;
+#define WENT_BACK(p)	((p) == 3 && n < M(w).next)
 #else
-#define RACK_RELEASE
-#define RACK_AWAIT(p, again, id)
-#define RACK_BEHIND
-#define RACK_SUM
-#define FOLLOW_RACK(p)
+#define IF_RACK(steps)
 #define WENT_BACK(p)	false
 #endif
 #include "switch.pml"
 #include "worker.pml"
+#if RACK
+#include "rack.pml"
+#endif
 
-#define SAY(what, p, k, a, b, c) \
-	printf("@ %d %d %d %d %d %d\n", what, k, p, a, b, c)
 #define MINE	(p == wk[W(p)].port)	/* not the port of a process that has
 					 * ended */
 
-/* Packet k of port p arrives at its switch or at its worker. */
-inline arrive(p, k, a, b, c)
+/*
+ * Packet k of port p arrives at its switch, at a worker or at the rack.  Spin
+ * limits the length of a d_step, hence the parts.
+ */
+#define IS_REQUEST(k)	((k) == JOIN || (k) == LEAVE)
+#define IS_DOWN(k)	((k) >= ACK)
+inline arrive_at_switch(p, k, a, b, c)
 {
-	s = AT(p); u = W(p);
+	s = AT(p);
 	SAY(0, p, k, a, b, c);
 	if
-	:: k == JOIN || k == LEAVE -> receive_request(p, k, a, b, c)
-	:: k == PUSH -> receive_push(p, a, b)
+	:: k == PUSH -> receive_push(p, a, b, c)
 	:: k == PROBE -> receive_probe(p, a, b, c)
-	:: k == FETCH -> s = 0; receive_fetch()
-	:: k == GIVE -> s = 0; receive_give(a)
+	:: k == FETCH -> receive_fetch(p)
+	:: k == GIVE -> receive_give(p, a, b)
+	:: else
+	fi
+}
+
+inline arrive_at_worker(p, k, a, b, c)
+{
+	u = W(p);
+	SAY(0, p, k, a, b, c);
+	if
 	:: k == ACK && MINE -> receive_ack(u, a, b, c)
 	:: k == RESULT && MINE -> receive_result(u, a, b, c)
 	:: k == STATE && MINE -> receive_state(u, a, b, c)
@@ -93,9 +110,17 @@ inline arrive(p, k, a, b, c)
 	:: k == HELP && MINE -> receive_help(u, a, b)
 	:: k == CHUNK && MINE -> receive_chunk(u, a)
 	:: k == CHALLENGE && MINE -> receive_challenge(u, a)
-	:: k == ASK && wk[0].joined -> send_up(0, GIVE, wk[0].at, 0, 0)
+	:: k == ASK && MINE && wk[u].joined ->
+		send_up(p, GIVE, wk[u].at, a, 0)
 	:: else
 	fi
+}
+
+/* All members have received nothing for too long. */
+inline run_all_timers()
+{
+	run_timers(0); run_timers(1);
+	IF_RACK(run_rack_timers())
 }
 
 /* No packet that a process has sent arrives a second after its end. */
@@ -103,10 +128,7 @@ inline pass_second()
 {
 	mem[0].young = false; mem[1].young = false;
 	mem[0].doubted = false; mem[1].doubted = false;
-#ifdef RACK
-	mem[2].young = false; mem[3].young = false;
-	mem[2].doubted = false; mem[3].doubted = false;
-#endif
+	IF_RACK(pass_second_at_rack())
 	do
 	:: wk[1].port == 2 && late ?? [1, _, _, _, _] ->
 		late ?? 1, _, _, _, _
@@ -123,7 +145,7 @@ init {
 	bool was_late;
 
 	d_step { read_settings(); begin_life(0, 0); begin_life(1, 1);
-		skip }
+		IF_RACK(wk[2].port = 3) skip }
 	do
 	:: (BUSY || nempty(late)) && !OVER -> atomic {
 		if
@@ -133,7 +155,7 @@ init {
 		TAKE(1, down[1])
 		TAKE(2, up[2])
 		TAKE(2, down[2])
-#ifdef RACK
+#if RACK
 		TAKE(3, up[3])
 		TAKE(3, down[3])
 #endif
@@ -149,17 +171,28 @@ init {
 		:: dups > 0 && !was_late -> d_step { dups--;
 			SAY(2, p, k, a, b, c); late !! p, k, a, b, c }
 		fi;
-		d_step {
-			if :: k != 0 -> arrive(p, k, a, b, c) :: else fi;
-			p = 0; k = 0; a = 0; b = 0; c = 0; was_late = false
-		}
+		if
+		:: IS_REQUEST(k) -> d_step { s = AT(p);
+			SAY(0, p, k, a, b, c); receive_request(p, k, a, b, c) }
+		:: k != 0 && !IS_REQUEST(k) && !IS_DOWN(k) -> d_step {
+			arrive_at_switch(p, k, a, b, c) }
+		:: IS_DOWN(k) && p != 3 -> d_step {
+			arrive_at_worker(p, k, a, b, c) }
+#if RACK
+		:: IS_DOWN(k) && p == 3 -> d_step {
+			arrive_at_rack(k, a, b, c) }
+#endif
+		:: k == 0
+		fi;
+		d_step { IF_RACK(pump_up())
+			p = 0; k = 0; a = 0; b = 0; c = 0; was_late = false }
 		}
 	:: QUIET && !OVER -> d_step { printf("@ a second passes\n");
-		pass_second(); run_timers(0); run_timers(1); skip }
+		pass_second(); run_all_timers(); skip }
 	/* a process that has ended sent late packets */
 	:: QUIET && rounds > 0 && late ?? [1, _, _, _, _] &&
 	   wk[1].port == 2 && !OVER -> d_step { rounds--;
-		printf("@ a while passes\n"); run_timers(0); run_timers(1); skip }
+		printf("@ a while passes\n"); run_all_timers(); skip }
 	:: kills > 0 && wk[1].port == 1 && !OVER -> d_step {
 		kills--; printf("@ kill\n"); clear(down[1]); begin_life(1, 2); skip }
 	:: leaves > 0 && wk[1].joined && wk[1].port == 1 && !OVER -> d_step {
@@ -170,6 +203,10 @@ init {
 		signs--; printf("@ sign of life\n"); begin_join(0); skip }
 	:: restarts > 0 && !OVER -> d_step { restarts--;
 		printf("@ restart\n"); s = 0; restart_switch(); skip }
+#if RACK
+	:: rack_restarts > 0 && !OVER -> d_step { rack_restarts--;
+		printf("@ restart of the rack\n"); restart_rack(); skip }
+#endif
 	:: moved -> moved = false;
 progress:	skip
 	:: OVER -> break

@@ -7,7 +7,7 @@
  * `dups` packets arrive once at their turn and once more as a late packet.  Two
  * equal packets in one channel count as one.
  */
-#ifdef RACK
+#if RACK
 #define PORTS	4	/* port 3: the rack, as a member of the top switch */
 #else
 #define PORTS	3	/* ports of worker 0, of worker 1 and of its replacement
@@ -60,7 +60,7 @@ inline send_down(port0, kind0, a0, b0, c0)
 	fi
 }
 
-#ifdef RACK
+#if RACK
 #define QUIET	(empty(up[0]) && empty(down[0]) && empty(up[1]) && \
 	    empty(down[1]) && empty(up[2]) && empty(down[2]) && \
 	    empty(up[3]) && empty(down[3]))

@@ -5,7 +5,7 @@
  * All functions work on switch s: 0 is the top switch, 1 the rack.  Iterations
  * in a job never wrap: the switch unwraps those of packets beside `newest`.
  */
-#ifdef RACK
+#if RACK
 #define SWITCHES 2
 #else
 #define SWITCHES 1
@@ -17,6 +17,7 @@ hidden byte span;	/* slots of one vector: 2, or 1 for bounded memory */
 #define FILLING	1
 #define SENT_UP	2
 #define FULL	3
+#define DROPPED	4	/* complete, but its result is no longer kept */
 
 typedef Slot {
 	byte num;	/* iteration * 2 + index */
@@ -32,6 +33,10 @@ typedef Member {
 	byte from, gives;	/* first iteration it may add to; first one it
 				 * can give again */
 	byte xid		/* xid of the Join that was accepted */
+#if RACK
+	;
+	byte next		/* iteration of its last Join */
+#endif
 };
 typedef Job {
 	bool has, open, ahead;
@@ -46,17 +51,23 @@ Answered last[PORTS];	/* the answer to the newest request of a port */
 
 /* Variables that are used within one step. */
 hidden byte s, w, i, t, n, x, next, lk, pt;
-hidden byte ok, in, keep;
+hidden byte ok, in, keep, was;
 
-#ifdef RACK
-#define AT(p)	((p) == 0 || (p) == 3 -> 0 : 1)	/* the switch of a port */
-#define EVERY	(s == 0 -> 3 : 2)		/* bits of the members that must
-						 * contribute */
+#if RACK == 2		/* both workers are behind the rack */
+#define AT(p)	((p) == 3 -> 0 : 1)	/* the switch of a port */
+#define EVERY	(s == 0 -> 2 : 3)	/* bits of the members that must
+					 * contribute */
+#define WORKERS_IN(bits) (s == 0 -> 3 * ((bits) >> 1) : (bits))
+#elif RACK == 1		/* worker 1 is behind the rack */
+#define AT(p)	((p) == 0 || (p) == 3 -> 0 : 1)
+#define EVERY	(s == 0 -> 3 : 2)
+#define WORKERS_IN(bits) (bits)
 #else
 #define AT(p)	0
 #define EVERY	3
+#define WORKERS_IN(bits) (bits)
 #endif
-#define W(p)	((p) == 0 -> 0 : 1)		/* number of the member */
+#define W(p)	((p) == 0 -> 0 : 1)	/* number of the member */
 #define M(k)	mem[s * 2 + (k)]
 #define J	job[s]
 #define IS_MEMBER(p) (M(W(p)).present && M(W(p)).port == (p))
@@ -66,15 +77,24 @@ hidden byte ok, in, keep;
 #define NEWER(n) (SLOT(n).is != EMPTY && SLOT(n).num > (n))
 #define SAME(n)	(SLOT(n).is != EMPTY && SLOT(n).num == (n))
 #define KEPT(n)	(SAME(n) && SLOT(n).is == FULL)
-#define DONE(t)	((NEWER(N(t, 0)) || KEPT(N(t, 0))) && \
-	    (NEWER(N(t, 1)) || KEPT(N(t, 1))))
+#define COMPLETE(n) (SAME(n) && SLOT(n).is >= FULL)
+#define HAS_HAD(n) (NEWER(n) || COMPLETE(n))
+#define DONE(t)	(HAS_HAD(N(t, 0)) && HAS_HAD(N(t, 1)))
 #define MAY_BEGIN(t, i)	((t) >= J.start && \
-	    ((N(t, i) - span) / 2 < J.fresh || KEPT(N(t, i) - span)))
+	    ((N(t, i) - span) / 2 < J.fresh || COMPLETE(N(t, i) - span)))
+#define RACK_WORKERS (RACK == 2 -> 3 : 2)
 #define PRESENT	(M(0).present + M(1).present)
+#define ALL_PRESENT (M(0).present + 2 * M(1).present == EVERY)
 #define CAN_REPEAT(t) ((!M(0).present || M(0).gives < (t)) && \
 	    (!M(1).present || M(1).gives < (t)) && ((t) == J.start -> \
 	    !J.ahead : (!M(0).present || M(0).from < (t)) && \
 	    (!M(1).present || M(1).from < (t))))
+
+inline empty_slot(y)
+{
+	SLOT(y).num = 0; SLOT(y).is = EMPTY; SLOT(y).givers = 0;
+	SLOT(y).what = 0
+}
 
 inline release()	/* the job has no member left */
 {
@@ -82,19 +102,23 @@ inline release()	/* the job has no member left */
 	J.start = 0; J.fresh = 0; J.newest = 0; J.instance = 0;
 	x = 0;
 	do
-	:: x < 2 * span -> SLOT(x).num = 0; SLOT(x).is = EMPTY; SLOT(x).givers = 0;
-		SLOT(x).what = 0; x++
+	:: x < 2 * span -> empty_slot(x); x++
 	:: else -> break
 	od;
-	RACK_RELEASE
+	IF_RACK(leave_parent())
 }
 
-inline remove(k)
+inline clear_member(k)
 {
 	M(k).present = false; M(k).confirmed = false; M(k).young = false;
 	M(k).doubted = false;
 	M(k).port = 0; M(k).before = 0; M(k).from = 0; M(k).gives = 0;
 	M(k).xid = 0;
+	IF_RACK(M(k).next = 0)
+}
+
+inline release_if_empty()
+{
 	if
 	:: PRESENT == 0 && J.has -> release()
 	:: else
@@ -103,9 +127,7 @@ inline remove(k)
 
 inline remove_all()
 {
-	if :: M(0).present -> remove(0) :: else fi;
-	if :: M(1).present -> remove(1) :: else fi;
-	if :: J.has -> release() :: else fi
+	clear_member(0); clear_member(1); release_if_empty()
 }
 
 inline set_next()	/* job_next_iteration() */
@@ -131,7 +153,8 @@ inline set_keep(m)	/* job_keeps_results_from() */
 inline step_back()
 {
 	J.start--; J.fresh = J.start; J.newest--; J.ahead = true;
-	M(0).from = J.start; M(1).from = J.start
+	M(0).from = J.start; M(1).from = J.start;
+	IF_RACK(step_back_sending())
 }
 
 /* May a worker continue from iteration n?  Sets ok. */
@@ -148,11 +171,11 @@ inline may_join_at(again)
 	fi
 }
 
-#define GIVEN(n) (NEWER(n) || (SAME(n) && (SLOT(n).is == FULL || \
+#define GIVEN(n) (NEWER(n) || (SAME(n) && (SLOT(n).is >= FULL || \
 	    (SLOT(n).givers >> w & 1))))
-#define FRESH	(J.newest <= J.start && SLOT(0).is != FULL && \
-	    SLOT(1).is != FULL && SLOT(2 * span - 2).is != FULL && \
-	    SLOT(2 * span - 1).is != FULL)
+#define FRESH	(J.newest <= J.start && SLOT(0).is < FULL && \
+	    SLOT(1).is < FULL && SLOT(2 * span - 2).is < FULL && \
+	    SLOT(2 * span - 1).is < FULL)
 
 /* Does the job begin again with a worker that is ahead?  Sets in. */
 inline should_restart_at(wire, again)
@@ -172,15 +195,19 @@ inline should_restart_at(wire, again)
 #endif
 }
 
-/* Does the iteration begin again because there are few slots?  Sets in. */
-inline should_repeat()
+/*
+ * Does the iteration begin again because there are few slots?  Sets in.  A rack
+ * that repeats iteration `next` has no slot for its first segments.
+ */
+inline should_repeat(p, again)
 {
 	in = false;
 	if
 	:: span < 2 && J.newest >= J.start ->
 		set_next();
 		if
-		:: n == next -> in = NEWER(N(n, 0)) || NEWER(N(n, 1))
+		:: n == next || (n == next + 1 && p == 3 && again) ->
+			in = NEWER(N(next, 0)) || NEWER(N(next, 1))
 		:: n + 1 == next -> set_keep(n); in = !keep && CAN_REPEAT(next)
 		:: else
 		fi
@@ -236,32 +263,35 @@ inline receive_join(p, truth, again, id)
 			n = UNWRAP(WIRE(truth), J.newest);
 			if
 			:: !in && (!IS_MEMBER(p) || WENT_BACK(p)) ->
-				should_repeat()
+				should_repeat(p, again)
 			:: else
 			fi;
 			if :: in -> remove_all() :: else fi
 		:: else
 		fi;
+		IF_RACK(forget_refusal(WIRE(truth)))
 		if
 		:: J.has -> n = UNWRAP(WIRE(truth), J.newest)
 		:: else -> found(WIRE(truth))
 		fi;
-		ok = true; RACK_AWAIT(p, again, id)
+		ok = true; IF_RACK(await_parent(p, again, id))
 		if
 		:: !ok -> skip		/* the parent must answer first */
 		:: ok && IS_MEMBER(p) -> confirm(); M(w).gives = n - again;
-			FOLLOW_RACK(p)
+			IF_RACK(M(w).next = n; follow_rack(p))
 			answer(p, OK, M(w).from % MOD, id)
 		:: else ->
-			RACK_BEHIND
+			IF_RACK(was = J.start; check_parent())
 			if :: ok -> may_join_at(again) :: else fi;
 			if
 			:: ok -> enter(p); M(w).gives = n - again;
 				M(w).xid = id;
-				J.open = J.open || PRESENT == 2 || s == 1;
-				answer(p, OK, M(w).from % MOD, id)
+				J.open = J.open || ALL_PRESENT;
+				answer(p, OK, M(w).from % MOD, id);
+				IF_RACK(M(w).next = n; note_entry())
 			:: else -> set_next();
-				answer(p, REFUSED, next % MOD, id)
+				answer(p, REFUSED, next % MOD, id);
+				IF_RACK(note_refusal())
 			fi
 		fi
 	fi
@@ -289,22 +319,21 @@ inline receive_request(p, k, truth, how, id)
 		:: k == JOIN && !CHALLENGED(how) ->
 			receive_join(p, truth, (how & 1), id)
 		:: k == LEAVE && IS_MEMBER(p) ->
-			last[p].done = true; remove(W(p))
+			last[p].done = true; clear_member(W(p));
+			release_if_empty()
 		:: else
 		fi
 	fi
 }
 
-inline give_result(m)	/* to all members */
+inline send_to_members(kind, f0, f1, f2)
 {
 	if
-	:: M(0).present -> send_down(M(0).port, RESULT, SLOT(m).what,
-		(m) & 1, SLOT(m).givers)
+	:: M(0).present -> send_down(M(0).port, kind, f0, f1, f2)
 	:: else
 	fi;
 	if
-	:: M(1).present -> send_down(M(1).port, RESULT, SLOT(m).what,
-		(m) & 1, SLOT(m).givers)
+	:: M(1).present -> send_down(M(1).port, kind, f0, f1, f2)
 	:: else
 	fi
 }
@@ -313,14 +342,17 @@ inline complete(m)	/* slot m has all contributions */
 {
 	if
 	:: s == 0 ->
-		SLOT(m).is = FULL; give_result(m)
-	:: else -> SLOT(m).is = SENT_UP; RACK_SUM
+		SLOT(m).is = FULL;
+		send_to_members(RESULT, SLOT(m).what, (m) & 1,
+		    WORKERS_IN(SLOT(m).givers))
+	:: else -> SLOT(m).is = SENT_UP	/* pump_up() sends it */
 	fi
 }
 
-inline receive_push(p, truth, index)
+inline receive_push(p, truth, index, who)
 {
 	w = W(p);
+	IF_RACK(assert(p != 3 || who == RACK_WORKERS))	/* NO WRONG SUM */
 	if
 	:: !IS_MEMBER(p) -> send_down(p, NONE, 0, 0, 0)
 	:: else ->
@@ -365,6 +397,12 @@ inline receive_push(p, truth, index)
 	fi
 }
 
+/*
+ * The part of a Probe from which STATE lists segments: those that a worker has
+ * sent, or all of a rack.  PROBE_HAD: the results that the member had.
+ */
+#define PROBE_UPTO(p, how) ((p) == 3 -> 3 : (how) >> 2)
+#define PROBE_HAD(p, how) ((p) == 3 -> (how) >> 2 : 3 ^ ((how) & 3))
 #define LACKED(n, t, i)	(!NEWER(n) && \
 	    !(SAME(n) && (SLOT(n).is != FILLING || (SLOT(n).givers >> w & 1))) && \
 	    (SAME(n) || span == 2 || MAY_BEGIN(t, i)))
@@ -407,7 +445,8 @@ inline receive_probe(p, truth, how, tag)
 	if
 	:: !IS_MEMBER(p) || !J.open -> skip	/* the answer comes later */
 	:: else ->
-		t = UNWRAP(WIRE(truth), J.newest); x = how >> 2; lk = 0;
+		t = UNWRAP(WIRE(truth), J.newest); x = PROBE_UPTO(p, how);
+		lk = 0;
 		if
 		:: t > J.start && t > M(w).from && !DONE(t - 1) ->
 			t--; x = 3		/* it has this one already */
@@ -423,23 +462,25 @@ inline receive_probe(p, truth, how, tag)
 		:: else
 		fi;
 		lk = lk + 4 * (lk & (t == UNWRAP(WIRE(truth), J.newest) ->
-		    3 ^ (how & 3) : 0));
+		    PROBE_HAD(p, how) : 0));
 		send_down(p, STATE, t % MOD, lk, tag)
 	fi
 }
 
-inline receive_fetch()	/* worker 0 gives the state */
+inline receive_fetch(p)	/* the other worker gives the state */
 {
+	w = 1 - W(p); s = AT(wk[w].port);
 	if
-	:: J.has && M(0).present -> send_down(0, ASK, 0, 0, 0)
+	:: J.has && M(w).present -> send_down(M(w).port, ASK, p, 0, 0)
 	:: else
 	fi
 }
 
-inline receive_give(truth)	/* a state that is too old is not forwarded */
+/* A state that is too old is not forwarded. */
+inline receive_give(p, truth, to)
 {
 	if
-	:: J.has && IS_MEMBER(0) ->
+	:: J.has && IS_MEMBER(p) ->
 		n = UNWRAP(WIRE(truth), J.newest); set_next();
 		if
 		:: J.newest >= J.start -> set_keep(n)
@@ -447,7 +488,7 @@ inline receive_give(truth)	/* a state that is too old is not forwarded */
 			(n + 1 == J.start && CAN_REPEAT(J.start))
 		fi;
 		if
-		:: keep -> send_down(2, CHUNK, truth, 0, 0)
+		:: keep -> send_down(to, CHUNK, truth, 0, 0)
 		:: else
 		fi
 	:: else
@@ -457,8 +498,7 @@ inline receive_give(truth)	/* a state that is too old is not forwarded */
 inline restart_switch()	/* the switch forgets everything, and packets to it are
 			 * lost */
 {
-	M(0).present = false; M(1).present = false;
-	remove(0); remove(1); release();
+	remove_all();
 	J.cookie = (J.cookie + 1) % 4;
 	x = 0;
 	do

@@ -8,6 +8,8 @@
 typedef Worker {
 	bool joined, open;	/* is a member; has a Join without an answer */
 	bool been;		/* it has been a member */
+	bool forgotten;		/* was challenged, so the switch may have
+				 * restarted */
 	bool redo;		/* sends the gradient of the previous iteration
 				 * again */
 	bool prev, fetches;
@@ -19,8 +21,15 @@ typedef Worker {
 				 * next */
 	byte sent, tag
 };
+#if RACK
+Worker wk[3];		/* wk[2]: the rack, as a member of switch 0 */
+#define IS_RACK(u) ((u) == 2)
+#else
 Worker wk[2];
+#define IS_RACK(u) false
+#endif
 hidden byte u, v;
+#define WORKS(u) (wk[u].joined && !wk[u].forgotten)
 
 #define SENDS(u)	(wk[u].at - wk[u].redo)
 #define ONLY_FETCHES(u)	BEFORE(WIRE(SENDS(u)), wk[u].from)
@@ -32,6 +41,7 @@ hidden byte u, v;
 
 inline put_join(u)
 {
+	IF_RACK(if :: u == 2 -> set_place() :: else fi)
 	send_up(wk[u].port, JOIN, wk[u].at, wk[u].prev + 2 * wk[u].cookie,
 	    wk[u].xid)
 }
@@ -39,7 +49,7 @@ inline put_join(u)
 inline begin_join(u)
 {
 	wk[u].xid = (wk[u].xid + 1) % 16; wk[u].open = true;
-	wk[u].said = wk[u].at;
+	wk[u].said = (IS_RACK(u) -> 0 : wk[u].at);
 	put_join(u)
 }
 
@@ -66,7 +76,7 @@ inline pump(u)
 	do
 	:: v < 2 ->
 		if
-		:: wk[u].joined && !ONLY_FETCHES(u) &&
+		:: WORKS(u) && !ONLY_FETCHES(u) &&
 		   !((wk[u].sent | wk[u].now) >> v & 1) &&
 		   (v == 0 || span == 2 || (wk[u].now & 1)) ->
 			wk[u].sent = wk[u].sent | (1 << v);
@@ -147,24 +157,33 @@ inline receive_ack(u, st, wire, id)
 	if
 #ifdef REJOIN_AT_OLD_ACK
 	/* a restarted switch has answered an old copy of the last Join */
-	:: !wk[u].fetches && !wk[u].open && wk[u].joined && wk[u].xid == id &&
+	:: !IS_RACK(u) && !wk[u].fetches && !wk[u].open && wk[u].joined &&
+	   wk[u].xid == id &&
 	   (st & 3) == OK && (st >> 2) != wk[u].instance -> rejoin(u)
 #endif
 	:: !wk[u].fetches && wk[u].open && wk[u].xid == id ->
 		wk[u].open = false;
 		if
-		:: (st & 3) == OK && STAYS(u, st) ->
+		:: (st & 3) == OK -> wk[u].forgotten = false
+		:: else
+		fi;
+		if
+#if RACK
+		:: u == 2 && (st & 3) == OK -> accept_rack(st >> 2, wire)
+		:: u == 2 && (st & 3) == REFUSED -> refuse_rack(wire)
+#endif
+		:: !IS_RACK(u) && (st & 3) == OK && STAYS(u, st) ->
 			if
 			:: BEFORE(wire, wk[u].from) -> wk[u].from = wire
 			:: else
 			fi;
 			pump(u)
-		:: (st & 3) == OK && !STAYS(u, st) ->
+		:: !IS_RACK(u) && (st & 3) == OK && !STAYS(u, st) ->
 			if
 			:: PROMISE_HOLDS(u) -> enter_job(u, st >> 2, wire)
 			:: else -> rejoin(u)
 			fi
-		:: (st & 3) == REFUSED ->
+		:: !IS_RACK(u) && (st & 3) == REFUSED ->
 			/*
 			 * NOBODY IS SENT AWAY: the state of another worker must
 			 * help
@@ -215,11 +234,13 @@ inline receive_state(u, wire, lacks, id)
 		wk[u].now = wk[u].now & (3 ^ (lacks >> 2));
 #endif
 		if
-		:: lk & 1 -> send_up(wk[u].port, PUSH, SENDS(u), 0, 0)
+		:: WORKS(u) && (lk & 1) ->
+			send_up(wk[u].port, PUSH, SENDS(u), 0, 0)
 		:: else
 		fi;
 		if
-		:: lk & 2 -> send_up(wk[u].port, PUSH, SENDS(u), 1, 0)
+		:: WORKS(u) && (lk & 2) ->
+			send_up(wk[u].port, PUSH, SENDS(u), 1, 0)
 		:: else
 		fi;
 		pump(u)
@@ -250,13 +271,16 @@ inline receive_gone(u, wire, index)
 inline receive_challenge(u, cookie0)
 {
 	wk[u].cookie = cookie0;
+#ifndef TRUST_CHALLENGER
+	wk[u].forgotten = wk[u].joined;
+#endif
 	if
 	:: wk[u].open -> put_join(u)
+	:: !wk[u].open && wk[u].joined ->
 #ifdef BELIEVE_CHALLENGE
-	:: !wk[u].open && wk[u].joined ->	/* as if the switch had
-						 * forgotten it */
-		wk[u].joined = false; begin_join(u)
+		wk[u].joined = false;	/* as if it were no member */
 #endif
+		begin_join(u)
 	:: else
 	fi
 }
@@ -277,10 +301,10 @@ inline receive_none(u)
 inline receive_help(u, wire, index)
 {
 	if
-	:: wk[u].joined && wire == WIRE(SENDS(u)) && !ONLY_FETCHES(u) &&
+	:: WORKS(u) && wire == WIRE(SENDS(u)) && !ONLY_FETCHES(u) &&
 	   (wk[u].sent >> index & 1) ->
 		send_up(wk[u].port, PUSH, SENDS(u), index, 0)
-	:: wk[u].joined && wire == WIRE(SENDS(u) + MOD - 1) && wk[u].prev &&
+	:: WORKS(u) && wire == WIRE(SENDS(u) + MOD - 1) && wk[u].prev &&
 	   !wk[u].redo ->
 		send_up(wk[u].port, PUSH, SENDS(u) - 1, index, 0)
 	:: else
@@ -301,7 +325,7 @@ inline begin_life(u, p)
 {
 	wk[u].port = p; wk[u].joined = false; wk[u].been = false;
 	wk[u].redo = false; wk[u].prev = false; wk[u].fetches = false;
-	wk[u].at = 0; wk[u].xid = 0; wk[u].from = 0; wk[u].instance = 0;
+	wk[u].forgotten = false; wk[u].at = 0; wk[u].xid = 0; wk[u].from = 0; wk[u].instance = 0;
 	wk[u].now = 0; wk[u].after = 0; wk[u].sent = 0; wk[u].tag = 0;
 	begin_join(u)
 }
@@ -315,7 +339,7 @@ inline run_timers(u)
 	:: else
 	fi;
 	if
-	:: wk[u].joined -> send_up(wk[u].port, PROBE, SENDS(u),
+	:: WORKS(u) -> send_up(wk[u].port, PROBE, SENDS(u),
 		(3 ^ wk[u].now) + 4 * PASSED(u), wk[u].tag + 16 * wk[u].xid)
 	:: else
 	fi
