@@ -80,6 +80,7 @@ hidden byte ok, in, keep, was;
 #define COMPLETE(n) (SAME(n) && SLOT(n).is >= FULL)
 #define HAS_HAD(n) (NEWER(n) || COMPLETE(n))
 #define DONE(t)	(HAS_HAD(N(t, 0)) && HAS_HAD(N(t, 1)))
+#define WHOLE(t) ((t) < J.fresh || DONE(t))	/* job_is_whole() */
 #define MAY_BEGIN(t, i)	((t) >= J.start && \
 	    ((N(t, i) - span) / 2 < J.fresh || COMPLETE(N(t, i) - span)))
 #define RACK_WORKERS (RACK == 2 -> 3 : 2)
@@ -448,7 +449,7 @@ inline receive_probe(p, truth, how, tag)
 		t = UNWRAP(WIRE(truth), J.newest); x = PROBE_UPTO(p, how);
 		lk = 0;
 		if
-		:: t > J.start && t > M(w).from && !DONE(t - 1) ->
+		:: t > J.start && t > M(w).from && !WHOLE(t - 1) ->
 			t--; x = 3		/* it has this one already */
 		:: else ->
 #ifndef NO_RESEND
@@ -456,7 +457,7 @@ inline receive_probe(p, truth, how, tag)
 #endif
 		fi;
 		if
-		:: !DONE(t) && t >= M(w).from ->
+		:: !WHOLE(t) && t >= M(w).from ->
 			lk = ((x & 1) && LACKED(N(t, 0), t, 0)) +
 			    2 * ((x & 2) && LACKED(N(t, 1), t, 1))
 		:: else
