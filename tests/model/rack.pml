@@ -186,7 +186,9 @@ inline repeat_from(m)
 /* The Join of the rack says that it begins one iteration earlier. */
 inline follow_rack(p)
 {
-#ifndef IGNORE_EARLIER
+#ifdef IGNORE_EARLIER
+	skip
+#else
 	if
 	:: p == 3 && n == J.start - 1 && !HAS_HAD(N(J.start, 0)) &&
 	   !HAS_HAD(N(J.start, 1)) && CAN_REPEAT(J.start) ->
