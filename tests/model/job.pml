@@ -2,7 +2,8 @@
  * job.pml - a synchronous job of two workers, for the model checker Spin
  *
  * Workers 0 and 1 sum vectors of two segments, `end` iterations of them.  With
- * RACK, worker 1 is behind a rack.  README.md says what is left out.
+ * RACK=1, worker 1 is behind a rack; with RACK=2, both workers are.  README.md
+ * says what is left out.
  *
  * Packets carry the true iteration, which only assertions look at: each side
  * sees WIRE() of it, a number modulo MOD that begins with `first` and wraps.
@@ -80,7 +81,7 @@ inline read_settings()
 
 /*
  * Packet k of port p arrives at its switch, at a worker or at the rack.  Spin
- * limits the length of a d_step, hence the parts.
+ * limits the length of a d_step, so there are several parts.
  */
 #define IS_REQUEST(k)	((k) == JOIN || (k) == LEAVE)
 #define IS_DOWN(k)	((k) >= ACK)
