@@ -325,7 +325,8 @@ inline begin_life(u, p)
 {
 	wk[u].port = p; wk[u].joined = false; wk[u].been = false;
 	wk[u].redo = false; wk[u].prev = false; wk[u].fetches = false;
-	wk[u].forgotten = false; wk[u].at = 0; wk[u].xid = 0; wk[u].from = 0; wk[u].instance = 0;
+	wk[u].forgotten = false; wk[u].at = 0; wk[u].xid = 0; wk[u].from = 0;
+	wk[u].instance = 0;
 	wk[u].now = 0; wk[u].after = 0; wk[u].sent = 0; wk[u].tag = 0;
 	begin_join(u)
 }
