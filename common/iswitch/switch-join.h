@@ -390,6 +390,22 @@ iswitch_went_back(const struct job *j, uint32_t id,
 }
 
 /*
+ * Does this Join of a member of a synchronous job need results that the job no
+ * longer keeps?  If so, the process of the member has been restarted at the
+ * same address and has lost its state.  A rack that goes back one iteration
+ * before the first one has not lost its state (job_follow_rack()).
+ */
+static inline bool
+iswitch_lost_state(const struct job *j, const struct control_join *join)
+{
+	const int64_t n = sums_unwrap(join->next, j->newest);
+
+	return !j->cf->async && !j->cf->server && job_has_memory(j) &&
+	    j->newest >= j->start && n < job_next_iteration(j) &&
+	    n != j->start - 1 && !job_keeps_results_from(j, n);
+}
+
+/*
  * Does this Join need an iteration before the iteration at which the job began
  * according to the parent?  The other members of the parent may not be able to
  * contribute to such an iteration again.  If all members support state
@@ -1010,6 +1026,10 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 	/* could this be a late Join of a process that has ended? */
 	if (holder != NULL && now_ns - holder->joined_ns < ISWITCH_OLD_JOIN_NS)
 		return false;
+	if (ref != NULL && iswitch_lost_state(&job->core, &join)) {
+		iswitch_remove_member(s, job, ref->member);
+		ref = NULL;
+	}
 	if (iswitch_should_restart_at(&job->core, &join) || ((ref == NULL ||
 	    iswitch_went_back(&job->core, ref->member, &join)) &&
 	    iswitch_should_repeat(&job->core, &join))) {

@@ -837,6 +837,38 @@ test_catches_up(uint32_t segs, uint32_t most)
 	rigged_close(&rig_plane);
 }
 
+/*
+ * Seed 8100060082: a rack and its worker are restarted together, and the rack
+ * joins from the same address.  Its parent must not take it for the member that
+ * the parent knows.
+ */
+static void
+test_lost_state(void)
+{
+	const struct job_conf cf = rig_conf(2);
+
+	rig_open(&cf, 0);
+	rig_join(0, 4, 0);
+	rig_join(1, 4, 0);
+	for (uint32_t t = 0; t < 5; t++) {
+		rig_segment(0, t, 0, 4, 1);
+		rig_segment(1, t, 0, 4, 1);
+	}
+	rig_xid -= 100;
+	ok(rig_join(0, 4, 0) == -1 && rig.job[0]->core.members.present == 2,
+	    "a late copy of an old Join changes nothing");
+	rig_xid += 100;
+	ok(rig_join(0, 4, 3) == CONTROL_DONE,
+	    "a member may still lack the results that are kept");
+	ok(rig_join(0, 4, 0) == CONTROL_REFUSED &&
+	    rig.job[0]->core.members.present == 1,
+	    "a member that needs older results has lost its state, so it is "
+	    "refused");
+	ok(rig_join(0, 4, 5) == CONTROL_DONE,
+	    "it can join again with a newer state");
+	rigged_close(&rig_plane);
+}
+
 int
 main(void)
 {
@@ -862,5 +894,6 @@ main(void)
 	test_catches_up(SEGS, 16);
 	test_catches_up(300, MEMBERS_CATCH_UP_LEAST);
 	test_rack_gives_again();
+	test_lost_state();
 	return tap_end();
 }
