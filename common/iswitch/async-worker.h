@@ -285,10 +285,12 @@ async_worker_start_repair(struct async_worker *w, uint64_t now_ns)
 
 	w->repairs = w->in.repairs;
 	w->weights.repairs = w->repairs;
+	/*
+	 * The former switch repaired losses, and had not acknowledged all
+	 * segments.  This switch does not repair losses.
+	 */
 	if (!w->repairs && w->busy && w->sent == segs) {
-		w->again = true;	/* the former switch repaired losses,
-					 * and had not acknowledged all segments;
-					 * this switch does not repair losses */
+		w->again = true;
 		w->sent = 0;
 	}
 	if (!w->repairs)

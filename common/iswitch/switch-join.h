@@ -400,9 +400,11 @@ iswitch_lost_state(const struct job *j, const struct control_join *join)
 {
 	const int64_t n = sums_unwrap(join->next, j->newest);
 
+	/* with few slots, a member may have the results that were dropped */
 	return !j->cf->async && !j->cf->server && job_has_memory(j) &&
-	    j->newest >= j->start && n < job_next_iteration(j) &&
-	    n != j->start - 1 && !job_keeps_results_from(j, n);
+	    j->sums.s.span == 0 && j->newest >= j->start &&
+	    n < job_next_iteration(j) && n != j->start - 1 &&
+	    !job_keeps_results_from(j, n);
 }
 
 /*

@@ -218,6 +218,16 @@ get_ideal_ns(const struct scenario_training *t)
 	    (double)t->propagation_ns + 2 * bits + 10000);
 }
 
+/* Return the share of packets that arrive over a link. */
+static double
+get_arrivals(const struct link_fault_rates *w)
+{
+	const double bursts = w->burst == 0 ? 0 : w->burst /
+	    (w->burst + w->calm) * w->burst_loss;
+
+	return (1 - w->loss) * (1 - bursts);
+}
+
 /*
  * Raise a limit on slots if the run would not end within BOUND_NS.  With few
  * slots, all members wait for each group of segments.  If a Probe or its answer
@@ -229,9 +239,12 @@ get_ideal_ns(const struct scenario_training *t)
 static void
 raise_slots(const struct chaos_plan *p, uint64_t *slots)
 {
-	const double arrive = 1 - p->rates.loss, segs = (double)p->t.elements *
-	    4 / (double)(p->t.payload_bytes - SEG_HEADER_BYTES);
-	const double wait_ns = 250e6 / (arrive * arrive);
+	const double arrive = get_arrivals(&p->rates);
+	const double segs = (double)p->t.elements * 4 /
+	    (double)(p->t.payload_bytes - SEG_HEADER_BYTES);
+	/* a burst lasts for 1 / calm packets */
+	const double wait_ns = 250e6 / (arrive * arrive) /
+	    (p->rates.burst > 0 ? p->rates.calm : 1);
 
 	/* three slots hold one segment (job_fit_slots()) */
 	while (*slots > 0 && (double)p->t.iterations * segs /
@@ -258,7 +271,7 @@ draw_slots(struct rng *r, struct chaos_plan *p)
 	if (p->t.rack > 0 && draw_chance(r, 0.8))
 		p->t.core_slots = draw_chance(r, 0.1) ? 0 :
 		    (uint64_t)draw_scaled(r, 4, vectors);
-	if (p->rates.loss > 0.1) {
+	if (get_arrivals(&p->rates) < 0.9) {
 		raise_slots(p, &p->t.slots);
 		raise_slots(p, &p->t.core_slots);
 	}
