@@ -37,8 +37,7 @@
 enum {
 	RETRANSMIT_SLACK = 3,		/* default number of later results that
 					 * may overtake a result */
-	RETRANSMIT_PROBES = 64,		/* number of recent Probes that are
-					 * remembered */
+	RETRANSMIT_PROBES = 64,		/* number of Probes remembered */
 	RETRANSMIT_OPEN = 8,		/* if more Probes than this are
 					 * unanswered, there is a queue */
 	RETRANSMIT_LOSSY = 32,		/* after a loss, this number of
@@ -77,9 +76,8 @@ enum retransmit_flag {
 	RETRANSMIT_AGAIN = 4,		/* the segment must be sent again */
 	RETRANSMIT_QUEUED = 8,		/* the segment is in the ring `again`,
 					 * with or without RETRANSMIT_AGAIN */
-	RETRANSMIT_TAKEN_BACK = 16	/* ordered: the result of the segment
-					 * was discarded, and the segment must
-					 * be removed from `order` */
+	RETRANSMIT_TAKEN_BACK = 16	/* ordered: the result was discarded,
+					 * and `order` must lose the segment */
 };
 
 struct retransmit_segment {
@@ -106,12 +104,8 @@ struct retransmit_probed {
 };
 
 enum retransmit_count {
-	RETRANSMIT_SENT,
-	RETRANSMIT_REPEATED,
-	RETRANSMIT_PROBES_SENT,
-	RETRANSMIT_EXPIRED,
-	RETRANSMIT_STATES,
-	RETRANSMIT_NACKS,
+	RETRANSMIT_SENT, RETRANSMIT_REPEATED, RETRANSMIT_PROBES_SENT,
+	RETRANSMIT_EXPIRED, RETRANSMIT_STATES, RETRANSMIT_NACKS,
 	RETRANSMIT_COUNTS
 };
 
@@ -135,6 +129,10 @@ struct retransmit {
 					   and not with results */
 	bool unbound;			/* results arrive only after the last
 					   segment is sent */
+	bool fills;			/* the caller fills the vector piece by
+					   piece, with retransmit_fill() */
+	uint32_t filled;		/* number of segments filled; `segs` if
+					 * `fills` is not set */
 	uint32_t span;			/* number of slots of the other side,
 					 * counted from the first segment
 					 * without a result; 0: no limit */
@@ -146,9 +144,9 @@ struct retransmit {
 					 * that has not been sent */
 	uint32_t upto;			/* number of segments sent at least
 					 * once */
-	uint32_t skipped;		/* number of segments that `upto` counts
-					 * although they were skipped because
-					 * their results had arrived */
+	uint32_t skipped;		/* number of segments in `upto` that
+					 * were not sent, because their results
+					 * had arrived */
 	uint32_t here;			/* number of results that have
 					 * arrived */
 	uint32_t taken_back;		/* number of segments that
@@ -242,6 +240,14 @@ static inline void retransmit_start(struct retransmit *m, uint32_t t,
 /* Make all segments ready to be sent. */
 static inline void retransmit_ready_all(struct retransmit *m);
 
+/*
+ * Await the results of the first n segments, which the caller has filled; if
+ * `ready` is set, the segments may be sent.  The caller must have set m->fills
+ * before retransmit_start(), and n must not decrease within an iteration.
+ */
+static inline void retransmit_fill(struct retransmit *m, uint32_t n, bool ready,
+    uint64_t now_ns);
+
 /* Make segment i ready to be sent (ordered queues only). */
 static inline void retransmit_ready_segment(struct retransmit *m, uint32_t i);
 
@@ -307,10 +313,7 @@ static inline uint32_t retransmit_remove_taken_back(struct retransmit *m);
 /* Tell whether each segment has its result or, if m->acks, is acknowledged. */
 static inline bool retransmit_is_whole(const struct retransmit *m);
 
-/*
- * Request a Probe, because results are missing.  The Probe is delayed, because
- * the results may be out of order instead of lost.
- */
+/* Request a Probe after a short time, because results are missing or late. */
 static inline void retransmit_want_probe(struct retransmit *m, uint64_t now_ns);
 
 /*
@@ -346,10 +349,7 @@ static inline bool retransmit_ask_round(struct retransmit *m,
 static inline bool retransmit_receive(struct retransmit *m,
     const struct control *c, uint32_t xid, bool *behind, uint64_t now_ns);
 
-/*
- * Return the time at which retransmit_probe_is_due() may become true if nothing
- * arrives, or UINT64_MAX.
- */
+/* Return when retransmit_probe_is_due() may become true, or UINT64_MAX. */
 static inline uint64_t retransmit_deadline_ns(const struct retransmit *m);
 
 /* implementation */
@@ -370,8 +370,8 @@ retransmit_init(struct retransmit *m, uint32_t segs, bool ordered)
 
 	memcpy(n, m->n, sizeof(n));
 	retransmit_free(m);
-	*m = (struct retransmit){ .segs = segs, .last = REPAIR_NONE,
-	    .lossy = RETRANSMIT_LOSSY };
+	*m = (struct retransmit){ .segs = segs, .filled = segs,
+	    .last = REPAIR_NONE, .lossy = RETRANSMIT_LOSSY };
 	memcpy(m->n, n, sizeof(n));
 	m->s = calloc(segs, sizeof(*m->s));
 	m->again = calloc(segs, sizeof(*m->again));
@@ -418,7 +418,7 @@ retransmit_is_whole(const struct retransmit *m)
 static inline bool
 retransmit_is_waiting(const struct retransmit *m)
 {
-	return m->segs > 0 && ((m->acks && m->fetches) ||
+	return m->fills ? m->first < m->filled : m->segs > 0 && ((m->acks && m->fetches) ||
 	    (!retransmit_is_whole(m) && (m->upto > 0 || m->fetches)));
 }
 
@@ -431,6 +431,7 @@ retransmit_start(struct retransmit *m, uint32_t t, uint64_t now_ns)
 	m->iteration = t;
 	m->again_first = m->again_end = m->agains = 0;
 	m->readied = m->next = m->upto = m->skipped = 0;
+	m->filled = m->fills ? 0 : m->segs;
 	m->here = m->first = m->out = m->flight = m->taken_back = 0;
 	m->lost = m->there = m->highest = m->gap_from = 0;
 	if (!m->acks)		/* asynchronous rounds continue */
@@ -450,6 +451,17 @@ static inline void
 retransmit_ready_all(struct retransmit *m)
 {
 	m->readied = m->segs;
+}
+
+static inline void
+retransmit_fill(struct retransmit *m, uint32_t n, bool ready, uint64_t now_ns)
+{
+	if (!retransmit_is_waiting(m))	/* the silence so far was no loss */
+		m->news_ns = m->progress_ns = now_ns;
+	m->idle = m->idle && n == m->filled;
+	m->filled = n;
+	if (ready)
+		m->readied = n;
 }
 
 static inline void
@@ -554,10 +566,7 @@ retransmit_has_slot(const struct retransmit *m, uint32_t i)
 	return m->span == 0 || i < m->first + m->span;
 }
 
-/*
- * Return the position of the next ready segment that has a slot on the other
- * side, or m->readied.
- */
+/* Return the position of the next ready segment with a slot, or m->readied. */
 static inline uint32_t
 retransmit_find_fitting(const struct retransmit *m)
 {
@@ -630,10 +639,7 @@ retransmit_next_run(struct retransmit *m, uint32_t most, uint32_t *first,
 	return n;
 }
 
-/*
- * Tell whether a segment could be sent if the number of segments in flight were
- * not limited.
- */
+/* Could a segment be sent if the number of segments in flight had no limit? */
 static inline bool
 retransmit_has_segment(const struct retransmit *m)
 {
@@ -958,7 +964,7 @@ retransmit_apply_state(struct retransmit *m, const struct repair_state *st,
 	retransmit_adjust_allowed(m);
 	if (!m->acks)
 		retransmit_check_results(m, st, p, now_ns);
-	m->idle = m->agains == 0 && !m->wants && m->upto == m->segs;
+	m->idle = m->agains == 0 && !m->wants && m->upto == m->filled;
 }
 
 /*
@@ -1092,10 +1098,7 @@ retransmit_deadline_ns(const struct retransmit *m)
 	return a < b ? a : b;
 }
 
-/*
- * Tell whether a Probe must follow the last segment of a vector or of a full
- * flight.
- */
+/* Must a Probe follow the last segment of a vector or of a full flight? */
 static inline bool
 retransmit_needs_tail_probe(const struct retransmit *m)
 {
@@ -1103,7 +1106,7 @@ retransmit_needs_tail_probe(const struct retransmit *m)
 	    m->flight >= m->allowed && retransmit_has_segment(m);
 
 	return (m->acks || m->lossy > 0) && m->serial != m->tail &&
-	    (m->upto == m->segs || blocked);
+	    (m->upto == m->filled || blocked);
 }
 
 static inline void
@@ -1118,7 +1121,7 @@ retransmit_fill_probe(struct retransmit *m, uint32_t xid, struct repair_help *h,
 	    .mark = m->serial, .seen = m->seen, .last = m->last,
 	    .round = m->round, .last_round = m->last_round,
 	    .upto = m->order != NULL ? m->segs : m->upto };
-	for (uint32_t i = 0; !m->acks && i < m->segs && asked < m->asking;
+	for (uint32_t i = 0; !m->acks && i < m->filled && asked < m->asking;
 	    i++) {
 		struct retransmit_segment *s = &m->s[i];
 

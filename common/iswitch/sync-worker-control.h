@@ -84,10 +84,15 @@ sync_worker_enter_job(struct sync_worker *l)
 	if (l->segs == 0 && !sync_worker_allocate(l))
 		return;
 	l->repairs = l->in.repairs;
+	if (l->cf.ring && (!l->repairs || l->in.whole)) {
+		l->end = SYNC_WORKER_NO_RING;
+		return;
+	}
 	if (l->repairs && !retransmit_init(&l->retransmit, l->segs, false)) {
 		l->end = SYNC_WORKER_NO_MEMORY;
 		return;
 	}
+	l->retransmit.fills = l->cf.ring;
 	l->t = sync_worker_iteration(l);	/* this is the iteration in our
 						 * Join */
 	l->redo = false;
@@ -99,14 +104,16 @@ sync_worker_enter_job(struct sync_worker *l)
 
 /* Copy the values of the job from the membership. */
 static inline void
-sync_worker_update_values(struct sync_worker *l)
+sync_worker_update_values(struct sync_worker *l, uint64_t now_ns)
 {
 	l->h = l->in.h;
 	if (seg_before(l->in.job_next, l->from))	/* from now on the
 							 * worker may
 							 * contribute */
 		l->from = l->in.job_next & (SEG_ITERATIONS - 1);
-	if (l->repairs && l->have[l->t & 1] && !sync_worker_fetches(l))
+	if (l->cf.ring)
+		sync_worker_ready_filled(l, now_ns);
+	else if (l->repairs && l->have[l->t & 1] && !sync_worker_fetches(l))
 		retransmit_ready_all(&l->retransmit);
 }
 
@@ -147,11 +154,15 @@ sync_worker_receive_page(struct sync_worker *l, const struct control_ack *a)
 	l->ask_ns = l->page < a->pages ? 0 : SYNC_WORKER_NEVER;
 }
 
-/* Tell whether the caller still keeps the gradient of iteration t. */
+/*
+ * Tell whether the caller still keeps the gradient of iteration t.  While the
+ * worker contributes to t again, the caller has replaced the gradient before.
+ */
 static inline bool
 sync_worker_holds(const struct sync_worker *l, uint32_t t)
 {
-	return (t == l->t || t == seg_step(l->t, -1)) && l->have[t & 1];
+	return (t == l->t || (!l->redo && t == seg_step(l->t, -1))) &&
+	    l->have[t & 1];
 }
 
 /*
@@ -225,17 +236,17 @@ sync_worker_apply_news(struct sync_worker *l, enum membership_news news,
 		sync_worker_enter_job(l);
 		if (l->end != SYNC_WORKER_GOING)
 			break;
-		sync_worker_update_values(l);
+		sync_worker_update_values(l, now_ns);
 		sync_worker_start_repair(l, now_ns);
 		sync_worker_resume(l, now_ns);
 		break;
 	case MEMBERSHIP_STAYS:
-		sync_worker_update_values(l);
+		sync_worker_update_values(l, now_ns);
 		if (l->timer_ns == SYNC_WORKER_NEVER)
 			sync_worker_arm_timer(l, now_ns);
 		break;
 	case MEMBERSHIP_RESUMED:
-		sync_worker_update_values(l);
+		sync_worker_update_values(l, now_ns);
 		sync_worker_resume(l, now_ns);
 		break;
 	case MEMBERSHIP_ASKED: sync_worker_receive_help(l, &l->in.seg); break;
@@ -551,11 +562,23 @@ sync_worker_why(const struct sync_worker *l, char text[SYNC_WORKER_WHY_BYTES])
 		    job, l->oldest, l->t, (double)l->in.cf.give_up_ns / 1e9);
 		break;
 	case SYNC_WORKER_LOST:
+		if (l->cf.ring) {
+			snprintf(text, SYNC_WORKER_WHY_BYTES, "job %u: the "
+			    "switch no longer keeps the results of turn %"
+			    PRIu32 " of the ring; restart all workers", job,
+			    l->t);
+			break;
+		}
 		snprintf(text, SYNC_WORKER_WHY_BYTES, "job %u: the switch no "
 		    "longer keeps the result of iteration %" PRIu32 "; restore "
 		    "the weights of iteration %" PRIu32, job, l->t,
 		    seg_before(l->t, l->seen) ? seg_step(l->seen, 1) :
 		    seg_step(l->t, 1));
+		break;
+	case SYNC_WORKER_NO_RING:
+		snprintf(text, SYNC_WORKER_WHY_BYTES, "job %u: a ring needs a "
+		    "switch that answers Probes and adds each segment at once",
+		    job);
 		break;
 	case SYNC_WORKER_NO_MEMORY:
 		snprintf(text, SYNC_WORKER_WHY_BYTES, "job %u: no memory for %"

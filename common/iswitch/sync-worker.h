@@ -18,6 +18,12 @@
  * t - 1, and the results of t and t + 1.  When sync_worker_is_whole() returns
  * true, it takes the result of t and calls sync_worker_advance().
  *
+ * With cf.ring the vector is a ring that sync-ring.h fills with pieces of any
+ * length.  The caller then calls sync_worker_fill() instead of
+ * sync_worker_set_gradient().  The worker sends the segments that are filled,
+ * and waits only for their results.  This mode needs a switch that supports
+ * Probes; otherwise the worker ends with SYNC_WORKER_NO_RING.
+ *
  * The functions use no clock and no socket: time is an argument (monotonic, in
  * ns).  The caller owns the vectors.  Iteration numbers are those in packets,
  * which are modulo 2^24.  sync_worker_free() frees the memory.
@@ -70,6 +76,8 @@ struct sync_worker_conf {
 					 * can send */
 	uint64_t buffer_bytes;		/* size of the receive buffer that the
 					 * kernel has allocated */
+	bool ring;			/* the caller fills the vector piece by
+					 * piece */
 };
 
 /*
@@ -81,6 +89,8 @@ enum sync_worker_end {
 	SYNC_WORKER_STUCK, /* the worker has waited too long for the result of
 			    * segment `oldest` of t */
 	SYNC_WORKER_LOST,  /* the switch no longer keeps the result of t */
+	SYNC_WORKER_NO_RING, /* ring: the switch answers no Probes, or only
+			      * whole vectors */
 	SYNC_WORKER_NO_MEMORY
 };
 
@@ -164,6 +174,8 @@ struct sync_worker {
 					 * iteration (t or t - 1) */
 	uint32_t oldest;		/* index of the first segment that may
 					 * have no result yet */
+	uint32_t filled;		/* ring: number of segments filled in
+					 * iteration sync_worker_iteration() */
 
 	uint64_t *sent_ns;		/* owned; by segment index: time when
 					 * the segment was sent, or 0 if its
@@ -212,6 +224,13 @@ static inline void sync_worker_free(struct sync_worker *l);
  * Record that the caller has the gradient of iteration sync_worker_iteration().
  */
 static inline void sync_worker_set_gradient(struct sync_worker *l,
+    uint64_t now_ns);
+
+/*
+ * Ring: record that the caller has filled the first n segments of iteration
+ * sync_worker_iteration().  n must not decrease within an iteration.
+ */
+static inline void sync_worker_fill(struct sync_worker *l, uint32_t n,
     uint64_t now_ns);
 
 /*
@@ -342,6 +361,9 @@ sync_worker_fetches(const struct sync_worker *l)
 static inline bool
 sync_worker_is_waiting(const struct sync_worker *l)
 {
+	if (l->cf.ring)
+		return l->in.joined && !l->in.forgotten && !l->in.halted &&
+		    retransmit_is_waiting(&l->retransmit);
 	return l->in.joined && !l->in.forgotten && !l->in.halted &&
 	    !sync_worker_is_whole(l) && (l->flight > 0 ||
 	    l->have[l->t & 1] || l->got[0] > 0 || l->got[1] > 0 ||
@@ -447,6 +469,31 @@ sync_worker_set_gradient(struct sync_worker *l, uint64_t now_ns)
 }
 
 /*
+ * Pass the segments of t that the caller has filled to the retransmission
+ * queue.
+ */
+static inline void
+sync_worker_ready_filled(struct sync_worker *l, uint64_t now_ns)
+{
+	const uint32_t n = l->redo ? l->segs : l->filled;
+
+	if (l->repairs)
+		retransmit_fill(&l->retransmit, n, !sync_worker_fetches(l),
+		    now_ns);
+}
+
+static inline void
+sync_worker_fill(struct sync_worker *l, uint32_t n, uint64_t now_ns)
+{
+	if (!sync_worker_is_waiting(l))
+		l->progress_ns = now_ns;
+	l->filled = n;
+	l->have[sync_worker_iteration(l) & 1] = n > 0;
+	if (!l->redo)
+		sync_worker_ready_filled(l, now_ns);
+}
+
+/*
  * Return the index of the first segment from i on that has no result, or segs.
  */
 static inline uint32_t
@@ -532,7 +579,9 @@ sync_worker_start_repair(struct sync_worker *l, uint64_t now_ns)
 	if (sync_worker_fetches(l) || l->got[l->t & 1] > 0 ||
 	    seg_before(l->t, l->seen))
 		retransmit_expect(m, sync_worker_fetches(l));
-	if (l->have[l->t & 1] && !sync_worker_fetches(l))
+	if (l->cf.ring)
+		sync_worker_ready_filled(l, now_ns);
+	else if (l->have[l->t & 1] && !sync_worker_fetches(l))
 		retransmit_ready_all(m);
 }
 
@@ -556,6 +605,7 @@ sync_worker_advance(struct sync_worker *l, uint64_t now_ns)
 					 * numbers wrap */
 	l->have[l->t & 1] = false;	/* the caller still has the gradient of
 					 * t - 1 */
+	l->filled = 0;
 	sync_worker_start_repair(l, now_ns);
 	sync_worker_note_progress(l, now_ns);
 }

@@ -51,6 +51,20 @@ draw_conf(uint64_t seed)
 	return c;
 }
 
+/* Let the workers of network c add pieces of random lengths to a ring. */
+static struct tiers_conf
+draw_ring(const struct tiers_conf *c)
+{
+	struct rng r = rng_seed(c->seed + 1);
+	struct tiers_conf ring = *c;
+
+	ring.depth = 1 + (uint32_t)rng_below(&r, 6);
+	ring.goal = 1 + (uint32_t)rng_below(&r, 30);
+	ring.piece_most = 1 + (uint32_t)rng_below(&r, rng_below(&r, 3) == 0 ?
+	    3 * c->elements : c->elements);
+	return ring;
+}
+
 static void
 report_run(const struct tiers *w)
 {
@@ -72,6 +86,9 @@ report_run(const struct tiers *w)
 		    n->done, n->wrong ? ", wrong" : "", n->l.got[n->l.t & 1],
 		    n->l.segs, n->l.t, sync_worker_why(&n->l, why));
 	}
+	if (c->depth > 0)
+		note("ring: pieces of at most %u elements, %u at a time",
+		    c->piece_most, c->depth);
 	note("slots %u, of the root %u, %u of %u restarts", c->slots,
 	    c->slots_root, w->restarts, c->restarts);
 	note("%.3f s, %llu events, %llu sent, %llu segments, %llu again",
@@ -96,12 +113,23 @@ is_needed(const struct tiers *w)
 	    tiers_count(w, RETRANSMIT_REPEATED) <= s->job[0]->core.n[JOB_EARLY];
 }
 
+/* Return the number of segments that the workers would send without faults. */
+static double
+count_segments(const struct tiers *w)
+{
+	const struct tiers_conf *c = &w->cf;
+	uint64_t segs = 0;
+
+	for (uint32_t k = 0; k < c->goal; k++)
+		segs += seg_count(c->depth > 0 ? tiers_piece_elements(w, k) :
+		    c->elements, TIERS_FLOATS);
+	return (double)segs * c->workers;
+}
+
 /* Run a network; returns whether all workers ended with the right sums. */
 static bool
 run_well(struct tiers *w, const struct tiers_conf *c)
 {
-	const double segs = (double)seg_count(c->elements, TIERS_FLOATS) *
-	    c->goal * c->workers;
 	bool good = true;
 	double copies;
 
@@ -115,7 +143,7 @@ run_well(struct tiers *w, const struct tiers_conf *c)
 		    n->done == c->goal;
 	}
 	copies = (double)(tiers_count(w, RETRANSMIT_SENT) +
-	    tiers_count(w, RETRANSMIT_REPEATED)) / segs;
+	    tiers_count(w, RETRANSMIT_REPEATED)) / count_segments(w);
 	if (copies > most_copies) {
 		most_copies = copies;
 		most_seed = c->seed;
@@ -143,7 +171,7 @@ main(int argc, char *argv[])
 	const uint64_t from = argc > 2 ? strtoull(argv[1], NULL, 10) : 1,
 	    to = argc > 2 ? strtoull(argv[2], NULL, 10) : 300;
 	struct tiers *w = malloc(sizeof(*w));
-	uint64_t failed = 0;
+	uint64_t failed = 0, rings = 0;
 
 	for (size_t k = 0; k < sizeof(once) / sizeof(*once); k++) {
 		struct tiers_conf c = draw_conf(once[k].seed);
@@ -153,12 +181,15 @@ main(int argc, char *argv[])
 		failed += !run_well(w, &c);
 	}
 	for (uint64_t seed = from; seed < to; seed++) {
-		const struct tiers_conf c = draw_conf(seed);
+		const struct tiers_conf c = draw_conf(seed),
+		    ring = draw_ring(&c);
 
 		failed += !run_well(w, &c);
+		rings += !run_well(w, &ring);
 	}
 	ok(failed == 0, "in %llu random networks every sum is exact and each "
 	    "worker ends", (unsigned long long)(to - from));
+	ok(rings == 0, "the sums of pieces in a ring are exact as well");
 	ok(needless == 0, "without a loss nothing is sent again");
 	ok(most_copies < 10, "no segment is sent again endlessly");
 	note("at most %.1f copies of a segment (seed %llu)", most_copies,

@@ -4,7 +4,9 @@
  * Workers join one switch, or its racks in turn, and sum vectors in virtual
  * time; the code of workers and switches is the real one.  Links have a rate, a
  * delay and a queue, and lose, duplicate and delay packets, all from one seed.
- * Nodes are numbered: workers, racks, and the root, which is the last.
+ * Nodes are numbered: workers, racks, and the root, which is the last.  With
+ * cf.depth the vector is a ring, and the workers add pieces of random lengths.
+ * A test may define TIERS_FLOATS, the number of floats in a segment.
  */
 #ifndef INNET_TESTS_TIERS_H
 #define INNET_TESTS_TIERS_H
@@ -12,11 +14,17 @@
 #include <assert.h>
 
 #include "common/base/rng.h"
+#include "common/iswitch/sync-ring.h"
 #include "common/iswitch/sync-worker-control.h"
 #include "tests/unit/iswitch/rigged.h"
 
-enum { TIERS_NODES = 12, TIERS_FLOATS = 2, TIERS_SEGS = 256,
-	TIERS_ELEMENTS = TIERS_FLOATS * TIERS_SEGS, TIERS_BYTES = 160,
+#ifndef TIERS_FLOATS
+#define TIERS_FLOATS 2
+#endif
+
+enum { TIERS_NODES = 12, TIERS_SEGS = 256,
+	TIERS_ELEMENTS = TIERS_FLOATS * TIERS_SEGS,
+	TIERS_BYTES = 152 + 4 * TIERS_FLOATS,
 	TIERS_JOB = 7, TIERS_PORT = 1000 };
 
 struct tiers_conf {
@@ -31,6 +39,11 @@ struct tiers_conf {
 					 * loses its state */
 	uint32_t slots, slots_root;	/* slots of a rack and of the root; 0:
 					 * whole vectors */
+	uint32_t depth;			/* ring: number of pieces that a worker
+					 * adds before it waits; 0: no ring */
+	uint32_t piece_most;		/* ring: longest piece, in elements */
+	const uint32_t *piece;		/* ring: lengths of `goal` pieces, or
+					 * NULL for random lengths */
 };
 
 struct tiers_packet {
@@ -46,6 +59,8 @@ struct tiers_node {
 	struct rigged plane;		/* a switch */
 	struct sync_worker l;		/* a worker */
 	float grad[2][TIERS_ELEMENTS], result[2][TIERS_ELEMENTS];
+	struct sync_ring ring;
+	uint32_t added;			/* ring: number of pieces added */
 	uint64_t ready_ns;		/* time of its next gradient */
 	uint64_t full_ns;		/* the socket is full until then */
 	uint64_t awake_ns, busy_ns[2];	/* its link: to the parent, from the
@@ -195,6 +210,15 @@ tiers_value(int worker, uint32_t t, uint32_t i)
 	    2001) - 1000);
 }
 
+/* Return the vector from which node n sends the gradient of an iteration. */
+static inline const float *
+tiers_gradient(const struct tiers *w, const struct tiers_node *n,
+    uint32_t iteration)
+{
+	return w->cf.depth > 0 ? sync_ring_gradient(&n->ring, &n->l,
+	    iteration) : n->grad[iteration & 1];
+}
+
 static inline void
 tiers_worker_send(struct tiers *w, int k)
 {
@@ -221,7 +245,8 @@ tiers_worker_send(struct tiers *w, int k)
 			    TIERS_FLOATS, i);
 
 			memcpy(seg_put(m, o.iteration, 1, i),
-			    &n->grad[o.iteration & 1][i * TIERS_FLOATS],
+			    tiers_gradient(w, n, o.iteration) +
+			    (size_t)i * TIERS_FLOATS,
 			    4 * (size_t)floats);
 			if (!lost)
 				tiers_carry(w, k, up, SEG_TOS, m,
@@ -247,12 +272,91 @@ tiers_right(const struct tiers *w, const struct tiers_node *n)
 	return right;
 }
 
+/* Return the length of piece i of a ring, which is the same at all workers. */
+static inline uint32_t
+tiers_piece_elements(const struct tiers *w, uint32_t i)
+{
+	struct rng r = rng_seed(w->cf.seed + i);
+
+	return w->cf.piece != NULL ? w->cf.piece[i] :
+	    1 + (uint32_t)rng_below(&r, w->cf.piece_most);
+}
+
+/* Check the results of pieces that are complete. */
+static inline void
+tiers_take_pieces(struct tiers *w, struct tiers_node *n)
+{
+	struct sync_ring_piece p;
+
+	for (; sync_ring_take(&n->ring, &p); n->done++) {
+		n->wrong = n->wrong || p.most != p.least ||
+		    p.most != w->cf.workers ||
+		    p.elements != tiers_piece_elements(w, n->done);
+		for (uint32_t i = 0; i < p.elements; i++) {
+			float want = 0;
+
+			for (int k = 0; k < w->cf.workers; k++)
+				want += tiers_value(k, n->done, i);
+			n->wrong = n->wrong || p.vec[i] != want;
+		}
+		free(p.vec);
+	}
+}
+
+/* May node n add a piece now or later, without a result? */
+static inline bool
+tiers_may_add(const struct tiers *w, const struct tiers_node *n)
+{
+	return n->added < w->cf.goal && n->added - n->done < w->cf.depth &&
+	    sync_ring_has_room(&n->ring);
+}
+
+/* Add the next piece to the ring of worker k. */
+static inline void
+tiers_add_piece(struct tiers *w, int k)
+{
+	struct tiers_node *n = &w->node[k];
+	const uint32_t elements = tiers_piece_elements(w, n->added);
+	float *vec = malloc(elements * sizeof(*vec));
+
+	assert(vec != NULL);
+	for (uint32_t i = 0; i < elements; i++)
+		vec[i] = tiers_value(k, n->added, i);
+	sync_ring_add(&n->ring, vec, elements);
+	n->added++;
+}
+
+/* Do the work of tiers_worker_live() for a ring. */
+static inline void
+tiers_ring_live(struct tiers *w, int k)
+{
+	struct tiers_node *n = &w->node[k];
+	struct sync_worker *l = &n->l;
+
+	sync_ring_run(&n->ring, l, w->now_ns);
+	tiers_take_pieces(w, n);
+	while (tiers_may_add(w, n) && w->now_ns >= n->ready_ns) {
+		tiers_add_piece(w, k);
+		sync_ring_run(&n->ring, l, w->now_ns);
+		n->ready_ns = w->now_ns + rng_below(&w->rng,
+		    w->cf.think_ns + 1);
+	}
+	n->thinks = tiers_may_add(w, n);
+	if (n->done == w->cf.goal)
+		sync_worker_leave(l, w->now_ns);
+	tiers_worker_send(w, k);
+}
+
 static inline void
 tiers_worker_live(struct tiers *w, int k)
 {
 	struct tiers_node *n = &w->node[k];
 	struct sync_worker *l = &n->l;
 
+	if (w->cf.depth > 0) {
+		tiers_ring_live(w, k);
+		return;
+	}
 	while (sync_worker_is_whole(l) && n->done < w->cf.goal) {
 		n->wrong = n->wrong || !tiers_right(w, n);
 		sync_worker_advance(l, w->now_ns);
@@ -294,8 +398,11 @@ tiers_take(struct tiers *w, const struct tiers_packet *p)
 	} else if (seg_parse(p->bytes, p->len, &g) &&
 		   sync_worker_receive_result(&n->l, &g, w->now_ns) ==
 		       SYNC_WORKER_TAKE) {
-		memcpy(&n->result[g.iteration & 1][g.index * TIERS_FLOATS],
-		    g.vec, 4 * (size_t)g.n);
+		if (w->cf.depth > 0)
+			sync_ring_store(&n->ring, &n->l, &g);
+		else
+			memcpy(&n->result[g.iteration & 1]
+			    [g.index * TIERS_FLOATS], g.vec, 4 * (size_t)g.n);
 	}
 }
 
@@ -364,7 +471,7 @@ tiers_restart(struct tiers *w)
 	if (w->restarts == w->cf.restarts || w->now_ns < w->restart_ns)
 		return;
 	for (int k = 0; k < w->cf.workers; k++) {
-		if (w->node[k].done + 2 > w->cf.goal)
+		if (w->node[k].done + 2 + w->cf.depth > w->cf.goal)
 			return; /* a worker that leaves sends nothing again */
 	}
 	w->restarts++;
@@ -431,10 +538,12 @@ tiers_open(struct tiers *w, const struct tiers_conf *cf)
 		    .xid = (uint32_t)rng_u64(&w->rng) };
 		const struct sync_worker_conf s = { .next = cf->next,
 		    .window = cf->window, .run_bytes = cf->run * segment,
-		    .buffer_bytes = 1 << 20 };
+		    .buffer_bytes = 1 << 20, .ring = cf->depth > 0 };
 		struct tiers_node *n = &w->node[k];
 
 		sync_worker_init(&n->l, &in, &s, 0);
+		if (cf->depth > 0 && !sync_ring_init(&n->ring, cf->elements))
+			abort();
 		n->thinks = true;
 		n->ready_ns = n->awake_ns = rng_below(&w->rng,
 		    cf->skew_ns + 1);
@@ -461,10 +570,15 @@ static inline void
 tiers_close(struct tiers *w)
 {
 	for (int k = 0; k < w->nodes; k++) {
+		struct tiers_node *n = &w->node[k];
+
+		for (uint32_t i = n->ring.first; i != n->ring.end; i++)
+			free(n->ring.piece[i % SYNC_RING_PIECES].vec);
+		sync_ring_free(&n->ring);
 		if (k < w->cf.workers)
-			sync_worker_free(&w->node[k].l);
+			sync_worker_free(&n->l);
 		else
-			rigged_close(&w->node[k].plane);
+			rigged_close(&n->plane);
 	}
 	free(w->fly);
 }

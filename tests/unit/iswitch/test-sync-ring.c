@@ -1,0 +1,205 @@
+/*
+ * Test rings of segments: pieces of any length are summed exactly and in order,
+ * over clean and bad networks, in segments of 366 floats.
+ */
+#define TIERS_FLOATS 366
+#include "tests/unit/tap.h"
+#include "tests/unit/iswitch/tiers.h"
+
+enum { F = TIERS_FLOATS, SEGS = 8 };
+
+/* Return a clean network of two workers with a ring of SEGS segments. */
+static struct tiers_conf
+clean_conf(const uint32_t *piece, uint32_t goal, uint32_t depth)
+{
+	return (struct tiers_conf){ .seed = 1, .limit_ns = 60000000000,
+	    .workers = 2, .elements = SEGS * F, .goal = goal, .run = 4,
+	    .packet_ns = 1000, .delay_ns = 20000, .late_ns = 100000,
+	    .depth = depth, .piece = piece, .piece_most = 3 * SEGS * F };
+}
+
+/* Run a network; returns whether all workers ended with the right sums. */
+static bool
+run_well(struct tiers *w, const struct tiers_conf *c)
+{
+	bool good = true;
+
+	tiers_open(w, c);
+	while (tiers_step(w))
+		;
+	for (int k = 0; k < c->workers; k++) {
+		const struct tiers_node *n = &w->node[k];
+		char why[SYNC_WORKER_WHY_BYTES];
+
+		good = good && n->l.in.end == MEMBERSHIP_LEFT && !n->wrong &&
+		    n->done == c->goal;
+		if (!good)
+			note("worker %d: %u of %u pieces, %u added%s, turn %u, "
+			    "%u filled, %u taken: %s", k, n->done, c->goal,
+			    n->added, n->wrong ? ", wrong" : "", n->l.t,
+			    n->ring.filled, n->ring.taken,
+			    sync_worker_why(&n->l, why));
+	}
+	return good;
+}
+
+static bool
+run_once(struct tiers *w, const struct tiers_conf *c)
+{
+	const bool good = run_well(w, c);
+
+	tiers_close(w);
+	return good;
+}
+
+/* Each length at every position of the ring. */
+static void
+test_lengths(struct tiers *w)
+{
+	static const uint32_t length[] = { 1, F - 1, F, F + 1, 2 * F,
+	    (SEGS - 1) * F, SEGS * F - 1, SEGS * F, SEGS * F + 1,
+	    (SEGS + 1) * F, 2 * SEGS * F, 5 * SEGS * F + 7 };
+	uint32_t piece[3 * SEGS];
+	bool good = true;
+
+	for (size_t i = 0; i < sizeof(length) / sizeof(*length); i++) {
+		for (uint32_t depth = 1; depth < 4; depth += 2) {
+			struct tiers_conf c = clean_conf(piece, 3 * SEGS,
+			    depth);
+
+			for (uint32_t k = 0; k < c.goal; k++)
+				piece[k] = k % 2 == 0 ? length[i] : 1 + k * 11;
+			good = run_once(w, &c) && good;
+		}
+	}
+	ok(good, "pieces of 1, 365, 366 and 367 elements, and of a ring less "
+	    "one, a ring, a ring and one, and several rings give exact sums in "
+	    "order");
+}
+
+/* The last segment of the ring may be shorter than the others. */
+static void
+test_short_end(struct tiers *w)
+{
+	struct tiers_conf c = clean_conf(NULL, 100, 3);
+	bool good = true;
+
+	c.elements = SEGS * F - 100;
+	good = run_once(w, &c);
+	c.elements = F + 1;
+	c.piece_most = 5 * F;
+	good = run_once(w, &c) && good;
+	c.elements = 7;
+	c.piece_most = 40;
+	good = run_once(w, &c) && good;
+	ok(good, "the length of a ring need not be a multiple of the length of "
+	    "a segment");
+}
+
+/* A ring sends nothing while no piece is outstanding. */
+static void
+test_idle(struct tiers *w)
+{
+	struct tiers_conf c = clean_conf(NULL, 4, 1);
+	bool good;
+
+	c.workers = 1;			/* it never waits for another worker */
+	c.piece_most = 3 * F;
+	c.think_ns = 10000000000;
+	good = run_well(w, &c);
+	ok(good && tiers_count(w, RETRANSMIT_PROBES_SENT) <= 4 &&
+	    tiers_count(w, RETRANSMIT_REPEATED) == 0,
+	    "a worker without pieces sends no Probes: %llu Probes",
+	    (unsigned long long)tiers_count(w, RETRANSMIT_PROBES_SENT));
+	tiers_close(w);
+}
+
+/* Several pieces are in the network at a time. */
+static void
+test_overlap(struct tiers *w)
+{
+	static const uint32_t piece[12] = { F, F, F, F, F, F, F, F, F, F, F,
+	    F };
+	struct tiers_conf c = clean_conf(piece, 4, 1);
+	uint64_t one, four;
+
+	c.delay_ns = 1000000;
+	run_well(w, &c);
+	one = w->now_ns;
+	tiers_close(w);
+	c.depth = 4;
+	run_well(w, &c);
+	four = w->now_ns;
+	tiers_close(w);
+	ok(one - four > 5000000, "four pieces share round trips: %.1f ms, and "
+	    "%.1f ms one after another", (double)four / 1e6,
+	    (double)one / 1e6);
+}
+
+static void
+test_faults(struct tiers *w)
+{
+	struct tiers_conf c = clean_conf(NULL, 60, 5);
+	bool good = true;
+
+	c.workers = 3;
+	c.loss = 0.05;
+	good = run_once(w, &c);
+	c.loss = 0.3;
+	good = run_once(w, &c) && good;
+	ok(good, "sums are exact if 5 %% or 30 %% of the packets are lost");
+	c.loss = 0.02;
+	c.twice = 0.3;
+	good = run_once(w, &c);
+	ok(good, "sums are exact if 30 %% of the packets arrive twice");
+	c.late = 0.5;
+	good = run_once(w, &c);
+	ok(good, "sums are exact if half of the packets are late");
+	c.racks = 2;
+	good = run_once(w, &c);
+	c.slots = c.slots_root = 4;
+	good = run_once(w, &c) && good;
+	ok(good, "sums are exact over racks, and with fewer slots than "
+	    "segments");
+}
+
+/* The switch restarts at random times and loses its state. */
+static void
+test_restarts(struct tiers *w)
+{
+	uint64_t restarts = 0;
+	bool good = true;
+
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct tiers_conf c = clean_conf(NULL, 60, 1 +
+		    (uint32_t)seed % 6);
+
+		c.seed = seed;
+		c.workers = 1 + (int)seed % 4;
+		c.piece_most = seed % 3 == 0 ? 3 * SEGS * F : 3 * F;
+		c.loss = seed % 2 == 0 ? 0.05 : 0;
+		c.restarts = 5;
+		c.think_ns = 100000;
+		good = run_well(w, &c) && good;
+		restarts += w->restarts;
+		tiers_close(w);
+	}
+	ok(good && restarts > 100, "no sum is wrong or missing after %llu "
+	    "restarts of the switch", (unsigned long long)restarts);
+}
+
+int
+main(void)
+{
+	struct tiers *w = malloc(sizeof(*w));
+
+	assert(w != NULL);
+	test_lengths(w);
+	test_short_end(w);
+	test_idle(w);
+	test_overlap(w);
+	test_faults(w);
+	test_restarts(w);
+	free(w);
+	return tap_end();
+}
