@@ -58,6 +58,8 @@ draw_ring(const struct tiers_conf *c)
 	struct rng r = rng_seed(c->seed + 1);
 	struct tiers_conf ring = *c;
 
+	ring.limit_ns *= 4;		/* a rack with one slot needs seconds
+					 * for each segment */
 	ring.depth = 1 + (uint32_t)rng_below(&r, 6);
 	ring.goal = 1 + (uint32_t)rng_below(&r, 30);
 	ring.piece_most = 1 + (uint32_t)rng_below(&r, rng_below(&r, 3) == 0 ?
