@@ -18,15 +18,13 @@ clean_conf(const uint32_t *piece, uint32_t goal, uint32_t depth)
 	    .depth = depth, .piece = piece, .piece_most = 3 * SEGS * F };
 }
 
-/* Run a network; returns whether all workers ended with the right sums. */
+/* Did all workers end with the right sums? */
 static bool
-run_well(struct tiers *w, const struct tiers_conf *c)
+is_well(const struct tiers *w)
 {
+	const struct tiers_conf *c = &w->cf;
 	bool good = true;
 
-	tiers_open(w, c);
-	while (tiers_step(w))
-		;
 	for (int k = 0; k < c->workers; k++) {
 		const struct tiers_node *n = &w->node[k];
 		char why[SYNC_WORKER_WHY_BYTES];
@@ -41,6 +39,16 @@ run_well(struct tiers *w, const struct tiers_conf *c)
 			    sync_worker_why(&n->l, why));
 	}
 	return good;
+}
+
+/* Run a network; returns whether all workers ended with the right sums. */
+static bool
+run_well(struct tiers *w, const struct tiers_conf *c)
+{
+	tiers_open(w, c);
+	while (tiers_step(w))
+		;
+	return is_well(w);
 }
 
 static bool
@@ -188,6 +196,102 @@ test_restarts(struct tiers *w)
 	    "restarts of the switch", (unsigned long long)restarts);
 }
 
+/*
+ * Has one worker filled the turn after a turn that another worker has not
+ * completed?  It then needs the gradients of three turns.
+ */
+static bool
+is_torn(const struct tiers *w)
+{
+	const struct sync_ring *a = &w->node[0].ring, *b = &w->node[1].ring;
+	const struct sync_ring *ahead = a->turn > b->turn ? a : b;
+
+	return a->turn != b->turn && ahead->filled > SEGS;
+}
+
+/* The switch restarts whenever workers are in different turns. */
+static void
+test_torn_turns(struct tiers *w)
+{
+	struct tiers_conf c = clean_conf(NULL, 200, 3);
+	uint32_t restarts = 0;
+	bool good = true;
+
+	c.piece_most = 2 * SEGS * F;
+	c.loss = 0.1;
+	for (c.seed = 1; c.seed <= 5; c.seed++) {
+		tiers_open(w, &c);
+		while (tiers_step(w)) {
+			const uint32_t done = w->node[0].done;
+
+			if (!is_torn(w) || done + 2 + c.depth > c.goal)
+				continue;
+			tiers_restart_root(w);
+			restarts++;
+			while (is_torn(w) && tiers_step(w))
+				;
+		}
+		good = is_well(w) && good;
+		tiers_close(w);
+	}
+	ok(good && restarts > 100, "a worker repeats a turn for another worker "
+	    "while it fills the next turn: %u restarts", restarts);
+}
+
+/* Segments with different numbers of contributions are scaled to the largest. */
+static void
+test_levels(void)
+{
+	static const float sum[3] = { 2, 1, 3 };
+	float vec[3] = { 0 };
+	struct sync_ring_piece p = { .vec = vec, .elements = 3 };
+
+	sync_ring_get(&p, &sum[0], 1, 2);
+	sync_ring_get(&p, &sum[1], 1, 1);
+	ok(vec[0] == 2 && vec[1] == 2 && p.most == 2 && p.least == 1,
+	    "a segment with fewer contributions is scaled");
+	sync_ring_get(&p, &sum[2], 1, 4);
+	ok(vec[0] == 4 && vec[1] == 4 && vec[2] == 3 && p.most == 4 &&
+	    p.got == 3, "a segment with more contributions scales the others");
+}
+
+/* Answer the Join of a worker with a ring; does the worker end with a reason? */
+static bool
+is_refused(bool repairs, bool whole)
+{
+	const struct membership_conf in = { .type = CONTROL_WORKER,
+	    .job = TIERS_JOB, .elements = F, .floats_max = F,
+	    .give_up_ns = 1000000000 };
+	const struct sync_worker_conf cf = { .run_bytes = 1, .ring = true };
+	const struct control_ack a = { .action = CONTROL_JOIN, .h = 1,
+	    .members = 1, .floats = F, .elements = F, .timeout_s = 10,
+	    .repairs = repairs, .whole = whole };
+	char why[SYNC_WORKER_WHY_BYTES];
+	uint8_t m[CONTROL_MAX_BYTES];
+	struct sync_worker_out o;
+	struct sync_worker l;
+	struct control c;
+	bool refused;
+
+	sync_worker_init(&l, &in, &cf, 0);
+	sync_worker_next(&l, 0, &o);
+	control_parse(m, (size_t)(control_put_ack(control_put(m, CONTROL_ACK,
+	    TIERS_JOB, l.in.join_xid), &a) - m), &c);
+	sync_worker_receive_control(&l, &c, 0);
+	refused = l.end == SYNC_WORKER_NO_RING && !sync_worker_is_going(&l) &&
+	    strstr(sync_worker_why(&l, why), "a ring needs a switch") != NULL;
+	sync_worker_free(&l);
+	return refused;
+}
+
+static void
+test_old_switch(void)
+{
+	ok(is_refused(false, false) && is_refused(true, true) &&
+	    !is_refused(true, false), "a ring ends with a reason if the switch "
+	    "knows only Help or adds only whole vectors");
+}
+
 int
 main(void)
 {
@@ -200,6 +304,9 @@ main(void)
 	test_overlap(w);
 	test_faults(w);
 	test_restarts(w);
+	test_torn_turns(w);
+	test_levels();
+	test_old_switch();
 	free(w);
 	return tap_end();
 }

@@ -462,12 +462,20 @@ tiers_below_root(const struct tiers *w)
 	return w->cf.racks > 0 ? w->cf.racks : w->cf.workers;
 }
 
-/* Restart the root, which loses its state, if it is time for that. */
+/* Restart the root, which loses its state. */
 static inline void
-tiers_restart(struct tiers *w)
+tiers_restart_root(struct tiers *w)
 {
 	const int root = w->nodes - 1;
 
+	rigged_close(&w->node[root].plane);
+	tiers_open_switch(w, root, tiers_below_root(w));
+}
+
+/* Restart the root if it is time for that. */
+static inline void
+tiers_restart(struct tiers *w)
+{
 	if (w->restarts == w->cf.restarts || w->now_ns < w->restart_ns)
 		return;
 	for (int k = 0; k < w->cf.workers; k++) {
@@ -476,8 +484,7 @@ tiers_restart(struct tiers *w)
 	}
 	w->restarts++;
 	w->restart_ns = w->now_ns + rng_below(&w->rng, 20 * w->cf.delay_ns);
-	rigged_close(&w->node[root].plane);
-	tiers_open_switch(w, root, tiers_below_root(w));
+	tiers_restart_root(w);
 }
 
 /* Run one event; returns false if none is left before the limit. */
