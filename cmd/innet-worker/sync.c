@@ -78,7 +78,7 @@ join_job(struct sync *w, uint64_t next, uint32_t crc, uint32_t xid,
 	const struct sync_worker_conf l = { .crc = crc, .window = cf->window,
 	    .next = (uint32_t)(next % SEG_ITERATIONS),
 	    .run_bytes = v6 ? UDPIO_RUN_BYTES_V6 : UDPIO_RUN_BYTES,
-	    .buffer_bytes = w->c.u.rcvbuf_bytes };
+	    .buffer_bytes = w->c.u.rcvbuf_bytes, .ring = sync_has_ring(w) };
 
 	if (cf->floats == 0 && w->mtu < 1500)
 		in.floats = (uint16_t)worker_floats(cf, w->mtu);
@@ -97,7 +97,9 @@ begin_job(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
 {
 	const struct worker_conf *cf = w->cf;
 
-	for (int i = 0; i < 2; i++) {
+	if (sync_has_ring(w))
+		sync_open_ring(w);
+	for (int i = 0; i < 2 && !sync_has_ring(w); i++) {
 		w->grad[i] = allocate_vector(w->c.elements);
 		w->result[i] = allocate_vector(w->c.elements);
 	}
@@ -105,6 +107,21 @@ begin_job(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
 	w->left = cf->synthetic > 0 ? cf->count : 0;
 	state_transfer_init(&w->transfer, cf->worker);
 	join_job(w, next, crc, control_first_xid(timer_wall_ns()), now_ns);
+}
+
+/*
+ * Join the job with a ring, which begins at iteration 0.  The checksum of the
+ * weights also contains the word "ring", so that the switch refuses a worker
+ * without a ring.  The results that the child gets are counted from the
+ * iteration of its weights.
+ */
+static void
+begin_ring(struct sync *w, const struct stream_head *h, const uint8_t *body,
+    uint64_t now_ns)
+{
+	begin_job(w, 0, crc32c(crc32c(0, (const uint8_t *)"ring", 4), body,
+	    stream_body_bytes(h)), now_ns);
+	w->given = h->iteration;
 }
 
 /*
@@ -132,7 +149,8 @@ send_ready(struct sync *w, int n)
 static void
 send_run(struct sync *w, const struct sync_worker_out *o)
 {
-	float *vec = w->grad[o->iteration & 1];
+	float *vec = sync_has_ring(w) ? sync_ring_gradient(&w->ring, &w->l,
+	    o->iteration) : w->grad[o->iteration & 1];
 	const uint32_t floats = w->l.floats, end = o->first + o->count;
 	const uint32_t head = seg_head_bytes(worker_tos(w->cf));
 	uint32_t done = o->first;
@@ -349,6 +367,8 @@ read_carrier(struct sync *w, uint64_t now_ns)
 			take_state(w, &h, body, now_ns);
 		else if (e == CARRIER_GRADIENT && !is_outdated(w, &h))
 			take_gradient(w, body, now_ns);
+		else if (e == CARRIER_WEIGHTS && sync_has_ring(w))
+			begin_ring(w, &h, body, now_ns);
 		else if (e == CARRIER_WEIGHTS)
 			begin_job(w, h.iteration, crc32c(0, body,
 			    stream_body_bytes(&h)), now_ns);
@@ -380,13 +400,18 @@ process_results(void *ctx, uint64_t now_ns)
 	struct sync *w = ctx;
 
 	if (w->begun && w->l.in.joined && !w->greeted) {
-		carrier_send_hello(&w->c, w->l.h > w->l.in.members ? w->l.h :
-		    w->l.in.members);
+		carrier_send_hello_with(&w->c, w->l.h > w->l.in.members ?
+		    w->l.h : w->l.in.members, sync_has_ring(w) ?
+		    ",\"ring\":true" : "");
 		w->greeted = true;
 	}
 	if (w->has_state && w->greeted)
 		give_state(w);
 	request_state(w, now_ns);
+	if (w->begun && sync_has_ring(w)) {
+		sync_process_pieces(w, now_ns);
+		return;
+	}
 	while (w->begun && sync_worker_is_whole(&w->l) && !w->c.done &&
 	    !pending_results_are_full(&w->pending_results))
 		take_result(w, now_ns);
@@ -454,6 +479,9 @@ explain_end(struct sync *w)
 
 	if (w->l.end == SYNC_WORKER_STUCK)
 		stall_report_members(&w->l, text);
+	else if (sync_has_ring(w) && w->l.in.end == MEMBERSHIP_REFUSED)
+		snprintf(text, sizeof(text), "; a worker with a ring cannot "
+		    "join a job that has begun, so restart all its workers");
 	else if (!w->l.in.cf.sends_state && w->l.in.end == MEMBERSHIP_REFUSED)
 		snprintf(text, sizeof(text), "; %s cannot take over another "
 		    "worker's state, because its hello has no \"state\"",
@@ -582,6 +610,7 @@ sync_run(const struct worker_conf *cf)
 	    &w->control, cf, &w->c.out, &w->n[MALFORMED], &w->n[BAD_MAC]);
 	udpio_limit_send_buffer(&w->c.u);
 	w->c.mode_makes_vectors = true;
+	w->c.order.can_ring = true;
 	carrier_run(&w->c, &callbacks, w);
 	leave_job(w);
 	rc = carrier_close(&w->c);
@@ -593,7 +622,8 @@ sync_run(const struct worker_conf *cf)
 	sync_worker_free(&w->l);
 	state_transfer_free(&w->transfer);
 	pending_results_free(&w->pending_results);
-	for (int i = 0; i < 2; i++) {
+	sync_close_ring(w);
+	for (int i = 0; i < 2 && !sync_has_ring(w); i++) {
 		free(w->grad[i]);
 		free(w->result[i]);
 	}

@@ -7,6 +7,7 @@
 
 #include "cmd/innet-worker/udp-scatter.h"
 #include "common/base/durations.h"
+#include "common/iswitch/sync-ring.h"
 #include "common/iswitch/sync-worker.h"
 
 #include "cmd/innet-worker/carrier.h"
@@ -25,7 +26,11 @@ struct sync {
 	struct sync_worker l;
 	uint64_t mtu;
 	float *grad[2], *result[2];	/* gradients and results, indexed by
-					 * iteration & 1 */
+					 * iteration & 1; in a ring, the results
+					 * belong to `ring` */
+	struct sync_ring ring;		/* used if the child's hello says so */
+	uint64_t added_ns[SYNC_RING_PIECES];	/* times when the pieces of the
+						 * ring were added */
 	struct control_io control;
 	/* results that the child has not received yet */
 	struct pending_results pending_results;
@@ -52,6 +57,27 @@ struct sync {
 	struct iovec piece[2 * UDPIO_RUN_MAX]; /* alternately the header and the
 					        * floats of each segment */
 };
+
+/*
+ * Handle the results of a ring, and the gradients that the child sends for it;
+ * sync-pieces.c.
+ */
+void sync_process_pieces(struct sync *w, uint64_t now_ns);
+
+/*
+ * Open the ring.  Exits with status 1 if out of memory.
+ */
+void sync_open_ring(struct sync *w);
+
+/* Free the ring, and the pieces whose results did not arrive. */
+void sync_close_ring(struct sync *w);
+
+/* Does the child send pieces of any length? */
+static inline bool
+sync_has_ring(const struct sync *w)
+{
+	return w->c.order.ring;
+}
 
 /*
  * Find the place in the vector for the results that come next.  Returns false

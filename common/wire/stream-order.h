@@ -4,7 +4,9 @@
  *
  * A process sends one hello, then its weights once, and after that gradients.
  * All vectors must have the length that is in the hello, and contain only
- * finite values.  The process may send a bye at any time.  The caller passes
+ * finite values.  With "ring" in the hello, gradients and weights can have any
+ * length.  With "nonfinite" as well, gradients can contain any values.  The
+ * process may send a bye at any time.  The caller passes
  * each message to stream_order_check(), which returns the reason if the message
  * is not allowed at this point.  The reason is valid until the next call.
  */
@@ -38,6 +40,10 @@ struct stream_order {
 					 * iswitch" */
 	uint32_t elements;		/* number of elements of each vector; 0:
 					 * not known yet */
+	bool can_ring;			/* the carrier supports rings */
+	bool ring;			/* gradients have any length */
+	bool nonfinite;			/* gradients may contain infinities and
+					 * values that are not a number */
 	bool hello, weights;		/* a hello has arrived; weights have
 					 * arrived */
 	bool sends_state;		/* the process sends its state when it
@@ -47,6 +53,26 @@ struct stream_order {
 					 * arrived */
 	char why[128];
 };
+
+/*
+ * Read the members "ring" and "nonfinite" of a hello.  Returns NULL, or the
+ * reason why they are not allowed.
+ */
+static inline const char *
+stream_order_ring(struct stream_order *t, const cJSON *json, bool sends_state)
+{
+	t->ring = cJSON_IsTrue(cJSON_GetObjectItem(json, "ring"));
+	t->nonfinite = cJSON_IsTrue(cJSON_GetObjectItem(json, "nonfinite"));
+	if (t->nonfinite && !t->ring)
+		return "hello with \"nonfinite\" but without \"ring\"";
+	if (t->ring && !t->can_ring) {
+		snprintf(t->why, sizeof(t->why), "hello with \"ring\", which "
+		    "%s does not support; use --program iswitch", t->carrier);
+		return t->why;
+	}
+	return t->ring && sends_state ? "hello with both \"ring\" and "
+	    "\"state\"" : NULL;
+}
 
 /* Check a hello, which is JSON and contains the length of the vectors. */
 static inline const char *
@@ -64,6 +90,8 @@ stream_order_hello(struct stream_order *t, const struct stream_head *h,
 	    "up") == 0;
 	const bool down = cJSON_IsString(to) && strcmp(to->valuestring,
 	    "down") == 0;
+	const char *ring = t->hello ? NULL : stream_order_ring(t, json,
+	    sends_state);
 
 	cJSON_Delete(json);
 	if (t->hello)
@@ -78,6 +106,8 @@ stream_order_hello(struct stream_order *t, const struct stream_head *h,
 		    t->carrier);
 		return t->why;
 	}
+	if (ring != NULL)
+		return ring;
 	t->hello = true;
 	t->sends_state = sends_state;
 	t->direction = up ? STREAM_UP : down ? STREAM_DOWN : STREAM_UNSAID;
@@ -107,13 +137,16 @@ stream_order_check(struct stream_order *t, const struct stream_head *h,
 		t->asked = false;
 		return NULL;
 	}
-	if (h->elements != t->elements)
+	if (t->ring && h->kind == STREAM_GRADIENT && h->elements == 0)
+		return "a gradient without elements";
+	if (h->elements != t->elements && !t->ring)
 		return "a vector with another length than the hello has";
 	if (h->kind == STREAM_GRADIENT && !t->weights)
 		return "a gradient before the weights";
 	if (h->kind == STREAM_WEIGHTS && t->weights)
 		return "a second message with weights";
-	if (!vec_finite(body, h->elements))
+	if (!(t->nonfinite && h->kind == STREAM_GRADIENT) &&
+	    !vec_finite(body, h->elements))
 		return "a value that is not finite; does training diverge "
 		    "because of its learning rate, or --maximize?";
 	t->weights |= h->kind == STREAM_WEIGHTS;

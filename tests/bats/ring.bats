@@ -1,0 +1,119 @@
+# Tests of workers whose vectors have any length: a ring of segments.
+load common
+
+RING=2928	# elements: 8 segments of 366
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	pids=''
+	python numpy
+}
+
+# job N [OPTION...]: start a switch for N members
+job() {
+	local n=$1
+	shift
+	serve switch innet-switch -q -p iswitch -H "$n" --json "$@"
+}
+
+# child W ARGUMENT...: start worker W, whose child gets these arguments; wW.err
+# gets the messages of both
+child() {
+	local w=$1
+	shift
+	innet-worker -q -p iswitch --switch "$switch" --worker "$w" --give-up 20s \
+		--duration 2min $options -- \
+		"$py" "$BATS_TEST_DIRNAME/ring-child.py" "$@" 2>"w$w.err" >"w$w.out" 3>&- &
+	pids="$pids $!" children="$children $!"
+}
+
+# ring N DEPTH LENGTH...: send vectors of these lengths with N workers, and check
+# that all their sums are right
+ring() {
+	local n=$1 w
+	shift
+	children=''
+	for ((w = 0; w < n; w++)); do child "$w" "$n" "$RING" "$@"; done
+	all_right
+}
+
+# all_right: wait for the workers, each of which has printed that its sums are
+# right
+all_right() {
+	local p
+	for p in $children; do
+		wait "$p" || { cat w?.err; return 1; }
+	done
+	for p in w?.err; do
+		grep -q '^[0-9]* right$' "$p" || { cat "$p"; return 1; }
+	done
+}
+
+@test "a ring: vectors of any length have exact sums, in order" {
+	job 2
+	ring 2 1 1 365 366 367 $((RING - 1)) $RING $((RING + 1)) $((5 * RING + 7)) 1
+	ring 2 4 1 365 366 367 $((RING - 1)) $RING $((RING + 1)) $((5 * RING + 7)) 1
+	[ "$(grep -c '^9 right' w0.err)" -eq 1 ]
+}
+
+@test "a ring: three workers send many random lengths, several at a time" {
+	job 3
+	RING=74664 ring 3 16 1-4000x500 1-200000x20
+	[ "$(cat w2.err)" = '520 right' ]
+}
+
+@test "a ring: a vector is much longer than the ring" {
+	job 2
+	RING=74664 ring 2 2 10000000 7
+}
+
+@test "a ring: packets are lost" {
+	job 2 --impair loss=0.05,dup=0.02
+	options='--impair loss=0.05' ring 2 8 1-6000x100
+}
+
+@test "a ring: infinities and values that are not a number pass on request" {
+	job 2
+	RING_NONFINITE=1 ring 2 2 1-5000x30
+	RING_HELLO='{"nonfinite":false}' RING_NONFINITE=1 child 0 2 $RING 1 10
+	! wait $! || false
+	grep -q 'a value that is not finite' w0.err
+}
+
+@test "a ring: the switch restarts and loses its state, but no sum" {
+	local k
+	job 2
+	children=''
+	for k in 0 1; do RING_PAUSE=0.02 child $k 2 $RING 3 1-9000x150; done
+	for k in 1 2 3; do
+		sleep 0.8
+		finish switch
+		"$(type -P innet-switch)" -q -p iswitch -H 2 --listen "$switch" 2>>switch.err 3>&- &
+		switch_pid=$! pids="$pids $!"
+	done
+	all_right
+	[ "$(cat w1.err)" = '150 right' ]
+}
+
+@test "a ring: a worker that is killed ends the job, and is named" {
+	job 2
+	options='--give-up 3s' children=''
+	for k in 0 1; do RING_PAUSE=0.05 child $k 2 $RING 1 1-3000x1000; done
+	sleep 1
+	kill -KILL $!
+	wait "${children% *}" && return 1
+	grep -q 'no result for segment' w0.err
+}
+
+@test "a ring: a hello that the worker does not support is refused" {
+	job 1
+	RING_HELLO='{"state":true}' child 0 1 $RING 1 10
+	! wait $! || false
+	grep -q 'hello with both "ring" and "state"' w0.err
+	RING_HELLO='{"ring":false,"nonfinite":true}' child 0 1 $RING 1 10
+	! wait $! || false
+	grep -q '"nonfinite" but without "ring"' w0.err
+	options=--async child 0 1 $RING 1 10
+	! wait $! || false
+	grep -q 'hello with "ring", which --program iswitch --async does not support' w0.err
+}
