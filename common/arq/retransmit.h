@@ -418,8 +418,9 @@ retransmit_is_whole(const struct retransmit *m)
 static inline bool
 retransmit_is_waiting(const struct retransmit *m)
 {
-	return m->fills ? m->first < m->filled : m->segs > 0 && ((m->acks && m->fetches) ||
-	    (!retransmit_is_whole(m) && (m->upto > 0 || m->fetches)));
+	return m->fills ? m->first < m->filled : m->segs > 0 &&
+	    ((m->acks && m->fetches) || (!retransmit_is_whole(m) &&
+	    (m->upto > 0 || m->fetches)));
 }
 
 static inline void

@@ -92,7 +92,7 @@ all_right() {
 		switch_pid=$! pids="$pids $!"
 	done
 	all_right
-	[ "$(cat w1.err)" = '150 right' ]
+	grep -qx '150 right' w1.err
 }
 
 @test "a ring: a worker that is killed ends the job, and is named" {
@@ -100,8 +100,9 @@ all_right() {
 	options='--give-up 3s' children=''
 	for k in 0 1; do RING_PAUSE=0.05 child $k 2 $RING 1 1-3000x1000; done
 	sleep 1
-	kill -KILL $!
-	wait "${children% *}" && return 1
+	set -- $children
+	kill -KILL "$2"
+	! wait "$1" || false
 	grep -q 'no result for segment' w0.err
 }
 

@@ -238,7 +238,7 @@ test_torn_turns(struct tiers *w)
 	    "while it fills the next turn: %u restarts", restarts);
 }
 
-/* Segments with different numbers of contributions are scaled to the largest. */
+/* Segments with fewer contributions are scaled to the largest number. */
 static void
 test_levels(void)
 {
@@ -255,7 +255,7 @@ test_levels(void)
 	    p.got == 3, "a segment with more contributions scales the others");
 }
 
-/* Answer the Join of a worker with a ring; does the worker end with a reason? */
+/* Answer the Join of a worker with a ring: does the worker end, and why? */
 static bool
 is_refused(bool repairs, bool whole)
 {

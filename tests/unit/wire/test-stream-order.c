@@ -35,6 +35,41 @@ is_same_text(const char *got, const char *want)
 	return got != NULL && strcmp(got, want) == 0;
 }
 
+/* A process whose vectors have any length. */
+static void
+test_ring(void)
+{
+	struct stream_order t = { .most = 4, .carrier = "--mode test" };
+
+	ok(is_same_text(check_hello(&t, "{\"elements\":2,\"ring\":true}"),
+	    "hello with \"ring\", which --mode test does not support; use "
+	    "--program iswitch"), "a mode without rings refuses one");
+	t.can_ring = true;
+	ok(is_same_text(check_hello(&t, "{\"elements\":2,\"ring\":true,"
+	    "\"state\":true}"), "hello with both \"ring\" and \"state\""),
+	    "a ring with a state is refused");
+	ok(is_same_text(check_hello(&t, "{\"elements\":2,\"nonfinite\":true}"),
+	    "hello with \"nonfinite\" but without \"ring\""),
+	    "values that are not finite need a ring");
+	ok(check_hello(&t, "{\"elements\":2,\"ring\":true}") == NULL &&
+	    t.ring && check_vector(&t, STREAM_WEIGHTS, 0) == NULL,
+	    "the weights of a ring may be empty");
+	ok(check_vector(&t, STREAM_GRADIENT, 1) == NULL &&
+	    check_vector(&t, STREAM_GRADIENT, 3) == NULL &&
+	    is_same_text(check_vector(&t, STREAM_GRADIENT, 0),
+	    "a gradient without elements"),
+	    "gradients in a ring have any length but 0");
+	ok(check_vector(&t, STREAM_GRADIENT, 4) != NULL,
+	    "an infinite value in a ring is reported");
+	t = (struct stream_order){ .most = 4, .can_ring = true };
+	ok(check_hello(&t, "{\"elements\":2,\"ring\":true,"
+	    "\"nonfinite\":true}") == NULL &&
+	    check_vector(&t, STREAM_WEIGHTS, 4) != NULL &&
+	    check_vector(&t, STREAM_WEIGHTS, 3) == NULL &&
+	    check_vector(&t, STREAM_GRADIENT, 4) == NULL,
+	    "an infinite value passes if the hello says so");
+}
+
 int
 main(void)
 {
@@ -98,5 +133,6 @@ main(void)
 	       "its learning rate, or --maximize?") &&
 		!t.weights,
 	    "an infinite value is reported");
+	test_ring();
 	return tap_end();
 }
