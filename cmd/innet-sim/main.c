@@ -30,7 +30,7 @@ enum { SETS_MAX = 256 };
 enum {
 	O_SEED = OPT_LONG, O_RUNS, O_JSON, O_CSV, O_BY, O_SET, O_DURATION,
 	O_JOBS, O_LIST_KEYS, O_CHAOS, O_TOTAL, O_COLUMNS, O_AUTH,
-	O_SHARD, O_PARTS, O_JOIN, O_KILL_RACKS, O_SEVERE
+	O_SHARD, O_PARTS, O_JOIN, O_KILL_RACKS, O_RING, O_SEVERE
 };
 
 static const struct opt opts[] = {
@@ -60,6 +60,9 @@ static const struct opt opts[] = {
 	    "with --chaos: packets to authenticate: none, control or all" },
 	{ O_KILL_RACKS, "kill-racks", NULL,
 	    "with --chaos: restart racks of asynchronous training jobs" },
+	{ O_RING, "ring", NULL,
+	    "with --chaos: synchronous training jobs that sum vectors of any "
+	    "length" },
 	{ O_SEVERE, "severe", NULL,
 	    "with --chaos: more packet losses, and several faults at the same "
 	    "time" },
@@ -97,7 +100,7 @@ struct options {
 	const char *chaos;		/* first seed of --chaos, or NULL */
 	enum tag_auth auth;	/* authentication in the training jobs of
 				 * --chaos */
-	bool kills_racks, severe;
+	bool kills_racks, ring, severe;
 	char *set[SETS_MAX];		/* settings "PATH=VALUE" */
 	size_t sets;
 	uint64_t jobs;
@@ -141,10 +144,15 @@ check_options(const struct options *options)
 	    (sets || options->csv || options->view.total ||
 		options->columns != NULL || options->join != NULL))
 		errx(2, "--chaos generates its own scenarios and can be used "
-		    "only with --runs, --auth, --kill-racks, --severe, "
-		    "--jobs, --json, -q and -v");
+		    "only with --runs, --auth, --kill-racks, --ring, "
+		    "--severe, --jobs, --json, -q and -v");
 	if (options->chaos == NULL && options->kills_racks)
 		errx(2, "--kill-racks needs --chaos");
+	if (options->chaos == NULL && options->ring)
+		errx(2, "--ring needs --chaos");
+	if (options->ring && options->kills_racks)
+		errx(2, "--ring and --kill-racks exclude each other, because "
+		    "--kill-racks runs asynchronous training jobs");
 	if (options->chaos == NULL && options->severe)
 		errx(2, "--severe needs --chaos");
 	if (options->chaos == NULL && options->auth != TAG_AUTH_NONE)
@@ -217,6 +225,7 @@ parse_options(int argc, char *argv[])
 			    &options.auth));
 			break;
 		case O_KILL_RACKS: options.kills_racks = true; break;
+		case O_RING: options.ring = true; break;
 		case O_SEVERE: options.severe = true; break;
 		case O_JSON: options.json = true; break;
 		case O_CSV: options.csv = true; break;
@@ -467,6 +476,7 @@ run_chaos(const struct options *options)
 	    .jobs = options->jobs,
 	    .auth = options->auth,
 	    .kills_racks = options->kills_racks,
+	    .ring = options->ring,
 	    .severe = options->severe,
 	    .json = options->json,
 	    .quiet = options->quiet,

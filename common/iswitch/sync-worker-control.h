@@ -577,8 +577,8 @@ sync_worker_why(const struct sync_worker *l, char text[SYNC_WORKER_WHY_BYTES])
 		break;
 	case SYNC_WORKER_NO_RING:
 		snprintf(text, SYNC_WORKER_WHY_BYTES, "job %u: a ring needs a "
-		    "switch that answers Probes and adds each segment at once",
-		    job);
+		    "switch that answers Probes, and not a server; the switch "
+		    "is too old, or --memory is too small", job);
 		break;
 	case SYNC_WORKER_NO_MEMORY:
 		snprintf(text, SYNC_WORKER_WHY_BYTES, "job %u: no memory for %"

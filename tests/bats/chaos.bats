@@ -36,6 +36,21 @@ setup() {
 	[[ "$output" = *"--kill-racks needs --chaos"* ]]
 }
 
+@test "vectors of any length are summed in a ring, also if switches are killed" {
+	for auth in none all; do
+		run -0 --separate-stderr timeout 300 innet-sim --json --chaos 1 --runs 150 --ring --auth $auth
+		[ -z "$stderr" ]
+		jq -e '.runs == 150 and .findings == 0 and .kills > 30 and .deaths == 0' <<<"$output"
+	done
+	run -0 --separate-stderr timeout 300 innet-sim --json --chaos 1 --runs 60 --ring --severe
+	[ -z "$stderr" ]
+	jq -e '.runs == 60 and .findings == 0 and .kills > 20' <<<"$output"
+	run -2 innet-sim --ring x.json
+	[[ "$output" = *"--ring needs --chaos"* ]]
+	run -2 innet-sim --chaos 1 --ring --kill-racks
+	[[ "$output" = *"--ring and --kill-racks exclude each other"* ]]
+}
+
 @test "severe faults: several at a time, and workers of asynchronous jobs die" {
 	for auth in none all; do
 		run -0 --separate-stderr timeout 300 innet-sim --json --chaos 1 --runs 60 --severe --auth $auth

@@ -13,6 +13,7 @@ echo "seeds from $first on"
 SECONDS=0
 while [ $SECONDS -lt $((seconds / 2)) ]; do
 	for more in --runs=1000 '--runs=1000 --auth=all' \
+	    '--runs=500 --ring' '--runs=500 --severe --ring --auth=all' \
 	    '--runs=500 --kill-racks' '--runs=500 --kill-racks --auth=all' \
 	    '--runs=1000 --severe' '--runs=1000 --severe --auth=all' \
 	    '--runs=500 --severe --kill-racks' \
@@ -25,7 +26,7 @@ while [ $SECONDS -lt $((seconds / 2)) ]; do
 		*) exit 2 ;;
 		esac
 	done
-	runs=$((runs + 6000))
+	runs=$((runs + 7000))
 done
 echo "$runs runs in simulation"
 if ! ip netns add "innet-$$-try" 2>/dev/null; then

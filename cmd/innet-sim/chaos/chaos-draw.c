@@ -13,6 +13,8 @@
 enum {
 	FLOATS = 366,			/* number of floats in a full segment */
 	STATE_SEGS = 50, /* largest number of segments in a state transfer */
+	PIECES_FACTOR = 4,	/* factor by which an iteration with a ring may
+				 * be longer */
 	WORK = 2000, WORK_MUCH = 40000	/* limits on the number of segments of
 					 * all workers in a run */
 };
@@ -81,6 +83,18 @@ draw_async_racks(struct rng *r, struct scenario_training *t)
 	t->approach = TRAINING_SWITCH;
 	t->workers = draw_between(r, 2, LEDGER_WORKERS_MANY);
 	t->rack = draw_between(r, 1, t->workers - 1);
+}
+
+/* Draw one switch or racks, and workers of a synchronous training job. */
+static void
+draw_sync_switches(struct rng *r, struct scenario_training *t)
+{
+	t->mode = TRAINING_SYNC;
+	t->approach = TRAINING_SWITCH;
+	t->workers = draw_between(r, 1, draw_chance(r, 0.9) ? 5 :
+	    LEDGER_WORKERS_SYNC);
+	if (t->workers > 1 && draw_chance(r, 0.4))
+		t->rack = draw_between(r, 1, t->workers - 1);
 }
 
 /* Draw the sizes of vectors and segments, and the number of iterations. */
@@ -183,6 +197,19 @@ keep_one_alive(struct chaos_plan *p)
 	for (uint32_t i = 0; i < p->sc.faults.n && switches > 0; i++) {
 		if (chaos_kind(p, i) == CHAOS_DEATH &&
 		    (deaths++ > 0 || (p->t.rack > 0 && !p->severe)))
+			p->fault[i].worker = SCENARIO_PAUSED;
+	}
+}
+
+/*
+ * Pause the workers that the plan would kill, because a worker with a ring
+ * cannot take over the state of another worker.
+ */
+static void
+pause_workers(struct chaos_plan *p)
+{
+	for (uint32_t i = 0; i < p->sc.faults.n; i++) {
+		if (chaos_kind(p, i) == CHAOS_DEATH)
 			p->fault[i].worker = SCENARIO_PAUSED;
 	}
 }
@@ -445,24 +472,30 @@ draw_severe(struct chaos_plan *p)
 }
 
 void
-chaos_draw(struct chaos_plan *p, uint64_t seed, bool kills_racks, bool severe)
+chaos_draw(struct chaos_plan *p, uint64_t seed,
+    const struct chaos_options *kind)
 {
 	struct rng r = rng_seed(seed ^ 0x6368616f73);
 
 	*p = (struct chaos_plan){ .seed = seed, .first = 1,
-	    .kills_racks = kills_racks, .severe = severe };
-	if (kills_racks)
+	    .kills_racks = kind->kills_racks, .ring = kind->ring,
+	    .severe = kind->severe };
+	if (kind->kills_racks)
 		draw_async_racks(&r, &p->t);
+	else if (kind->ring)
+		draw_sync_switches(&r, &p->t);
 	else
 		draw_topology(&r, &p->t);
 	draw_sizes(&r, &p->t);
-	if (kills_racks)
+	if (kind->kills_racks)
 		limit_state(&p->t);
 	draw_speeds(&r, &p->t);
 	draw_link_faults(&r, p);
 	draw_faults(&r, p);
-	if (severe)
+	if (kind->severe)
 		draw_severe(p);
+	if (kind->ring)
+		pause_workers(p);
 	keep_one_alive(p);
 	set_give_up(p);
 	if (draw_chance(&r, 0.2))	/* the iteration number will soon wrap
@@ -472,17 +505,20 @@ chaos_draw(struct chaos_plan *p, uint64_t seed, bool kills_racks, bool severe)
 	 * workers in `old` use only Help and never repeat an iteration, so no
 	 * worker or switch may be killed
 	 */
-	if (p->t.mode == TRAINING_SYNC && !p->killed && draw_chance(&r, 0.1))
+	if (p->t.mode == TRAINING_SYNC && !p->killed && !p->ring &&
+	    draw_chance(&r, 0.1))
 		p->old = draw_chance(&r, 0.3) ? UINT32_MAX :
 		    (uint32_t)rng_below(&r, 1 << 16);
+	/* a switch with too little memory does not answer Probes, which a ring
+	 * needs */
 	if (p->t.mode == TRAINING_SYNC && !p->killed && p->t.rack == 0 &&
-	    draw_chance(&r, 0.05))
+	    !p->ring && draw_chance(&r, 0.05))
 		p->memory_bytes = (uint64_t)((double)(4 * p->t.elements /
 		    (p->t.payload_bytes - SEG_HEADER_BYTES) + 4) *
 		    draw_scaled(&r, 50, 2000));
 	draw_slots(&r, p);
 	limit_wrap(p);
-	p->sc.duration_ns = BOUND_NS;
+	p->sc.duration_ns = (p->ring ? PIECES_FACTOR : 1) * BOUND_NS;
 	p->sc.trainings.item = &p->t;
 	p->sc.trainings.n = 1;
 	p->sc.faults.item = p->fault;

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "cmd/innet-sim/chaos/chaos.h"
 #include "cmd/innet-sim/scenario/chaos-plan.h"
 
 enum chaos_kind {
@@ -14,12 +15,14 @@ enum chaos_kind {
 
 /*
  * Draw a training job from `seed`: its topology, sizes and faults.  If
- * kills_racks is true, draw an asynchronous training job whose racks are killed
- * and restarted.  If severe is true, draw more faults: at least two, many of
- * them at the same time, and more losses and duplicates.
+ * kind->kills_racks is true, draw an asynchronous training job whose racks are
+ * killed and restarted.  If kind->ring is true, draw a synchronous training job
+ * with a ring, whose workers are not killed.  If kind->severe is true, draw
+ * more faults: at least two, many of them at the same time, and more losses and
+ * duplicates.
  */
-void chaos_draw(struct chaos_plan *p, uint64_t seed, bool kills_racks,
-    bool severe);
+void chaos_draw(struct chaos_plan *p, uint64_t seed,
+    const struct chaos_options *kind);
 
 /* Print a plan as one line of JSON. */
 void chaos_print(FILE *f, const struct chaos_plan *p);

@@ -17,6 +17,8 @@ enum {
 				 * severe runs: if half of all packets are lost,
 				 * a Fetch and its Chunk cross all six links
 				 * only once in 64 attempts */
+	RING_FACTOR = 4,	/* factor by which an iteration with a ring may
+				 * have more segments */
 	SENT = 2000, SENT_FACTOR = 100,	/* limit on the packets that a node
 					 * sends in a second without a result,
 					 * and the part for each segment */
@@ -108,7 +110,8 @@ chaos_run_one(const struct chaos_plan *p, struct chaos_tally *n,
 	s->wrong = wrong;
 	s->most = 200000 + EVENTS_FACTOR * p->t.iterations * t->segs *
 	    p->t.workers;
-	s->most *= p->severe ? SEVERE_FACTOR : 1;
+	s->most *= (p->severe ? SEVERE_FACTOR : 1) * (p->ring ? RING_FACTOR :
+	    1);
 	link_faults_open(s, &p->rates, p->share);
 	if (!send_limit_init(&limit, s->nodes, (p->severe ? SEVERE_FACTOR : 1) *
 	    (SENT + SENT_FACTOR * t->segs)))

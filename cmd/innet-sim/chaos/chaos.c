@@ -66,7 +66,7 @@ run_seeds(const struct chaos_options *cf, struct shared *sh, struct child *c)
 		c->seed = cf->seed + at;
 		c->busy = true;
 		alarm(PATIENCE_S);
-		chaos_draw(&p, c->seed, cf->kills_racks, cf->severe);
+		chaos_draw(&p, c->seed, cf);
 		p.t.auth = cf->auth;
 		p.t.payload_bytes += training_head(&p.t) - SEG_HEADER_BYTES;
 		if (cf->verbose) {

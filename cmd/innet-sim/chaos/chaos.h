@@ -20,6 +20,7 @@ struct chaos_options {
 	enum tag_auth auth;
 	bool kills_racks;	/* run asynchronous training jobs whose racks
 				 * are killed */
+	bool ring;	/* run synchronous training jobs with a ring */
 	bool severe;	/* draw more faults, many of them at the same time */
 	bool json, quiet, verbose;
 	const volatile int *stopped;

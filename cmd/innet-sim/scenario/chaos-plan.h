@@ -40,6 +40,7 @@ struct chaos_plan {
 	uint32_t old;	/* bit set of workers that do not repair losses */
 	bool killed;			/* a switch or a worker is killed */
 	bool kills_racks; /* racks of an asynchronous training job are killed */
+	bool ring;	/* the gradients of workers are pieces of a ring */
 	bool severe;	/* more faults at the same time */
 	uint32_t flaps;	/* bit set of faults that are part of a series */
 	uint64_t memory_bytes;	/* memory limit of a switch; 0: no limit */

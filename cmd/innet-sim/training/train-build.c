@@ -14,6 +14,7 @@
 #include "cmd/innet-sim/training/train-life.h"
 #include "cmd/innet-sim/training/train-member.h"
 #include "cmd/innet-sim/training/train-net.h"
+#include "cmd/innet-sim/training/train-pieces.h"
 #include "cmd/innet-sim/training/train-ring.h"
 #include "cmd/innet-sim/training/train-switch.h"
 #include "cmd/innet-sim/training/train-worker.h"
@@ -142,6 +143,8 @@ open_worker(struct sim *s, struct train_worker *w)
 	} else if (train_is_dlp(t)) {
 		train_dlp_open(w, s->now_ns);
 	} else if (t->cf->mode == TRAINING_SYNC) {
+		if (plan != NULL && plan->ring)
+			train_pieces_open(s, w);
 		train_open_sync_worker(s, w, 0, 1);
 	} else {
 		train_async_open(s, w, &in);
@@ -311,6 +314,7 @@ train_free(struct sim *s)
 
 		for (uint32_t i = 0; i < t->cf->workers; i++) {
 			sync_worker_free(&t->w[i].l);
+			train_pieces_free(&t->w[i]);
 			train_life_free(&t->w[i]);
 			async_worker_free(&t->w[i].a.m);
 			free(t->w[i].dlp);

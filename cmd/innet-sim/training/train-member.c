@@ -10,6 +10,7 @@
 #include "cmd/innet-sim/training/train-keys.h"
 #include "cmd/innet-sim/training/train-member.h"
 #include "cmd/innet-sim/training/train-net.h"
+#include "cmd/innet-sim/training/train-pieces.h"
 
 enum { BUFFER_BYTES = 8 << 20, RUN_SEGMENTS = 44 };
 
@@ -57,7 +58,9 @@ train_send_segments(struct sim *s, struct train_worker *w,
 
 	for (uint32_t k = 0; k < count; k++) {
 		seg_put(p, iteration, 1, first + k);
-		if (w->t->ledger == NULL)
+		if (w->pieces != NULL)
+			train_pieces_put(w, iteration, first + k, vec);
+		else if (w->t->ledger == NULL)
 			vec_set(vec, 0, 1);
 		else
 			ledger_put(w->t->ledger, w->id, iteration, first + k,
@@ -71,7 +74,8 @@ train_send_segments(struct sim *s, struct train_worker *w,
 void
 train_check_result(struct sim *s, struct train_worker *w, const struct seg *g)
 {
-	const char *why = w->t->ledger == NULL ? NULL :
+	/* the sums of pieces are checked when they are complete */
+	const char *why = w->t->ledger == NULL || w->pieces != NULL ? NULL :
 	    ledger_check(w->t->ledger, w->id, g);
 
 	if (why != NULL)
@@ -107,7 +111,8 @@ train_open_sync_worker(const struct sim *s, struct train_worker *w,
 	const struct sync_worker_conf cf = {
 	    .next = (train_first_iteration(s) + iterations) % SEG_ITERATIONS,
 	    .run_bytes = RUN_SEGMENTS * train_segment_bytes(t),
-	    .buffer_bytes = BUFFER_BYTES / packet * train_segment_bytes(t) };
+	    .buffer_bytes = BUFFER_BYTES / packet * train_segment_bytes(t),
+	    .ring = w->pieces != NULL };
 
 	sync_worker_init(&w->l, &in, &cf, s->now_ns);
 }

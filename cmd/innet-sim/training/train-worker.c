@@ -13,6 +13,7 @@
 #include "cmd/innet-sim/training/train-life.h"
 #include "cmd/innet-sim/training/train-member.h"
 #include "cmd/innet-sim/training/train-net.h"
+#include "cmd/innet-sim/training/train-pieces.h"
 #include "cmd/innet-sim/training/train-ring.h"
 #include "cmd/innet-sim/training/train-worker.h"
 
@@ -133,6 +134,8 @@ send_gradient(struct sim *s, struct train_worker *w)
 		train_ring_send(s, w);
 	else if (w->dlp != NULL)
 		train_dlp_gradient(w, s->now_ns);
+	else if (w->pieces != NULL)
+		train_pieces_add(s, w);
 	else
 		sync_worker_set_gradient(&w->l, s->now_ns);
 	w->phase = TRAIN_WAITS;
@@ -146,7 +149,7 @@ take_result(struct sim *s, struct train_worker *w)
 	durations_add(&w->t->network, s->now_ns - w->sent_ns);
 	if (w->dlp != NULL) {
 		w->dlp->has = false;
-	} else if (!is_ring(w)) {
+	} else if (!is_ring(w) && w->pieces == NULL) {
 		train_life_use_result(w);
 		sync_worker_advance(&w->l, s->now_ns);
 	}
@@ -191,6 +194,8 @@ send_pending(struct sim *s, struct train_worker *w)
 		return train_dlp_send_pending(s, w);
 	if (train_life_receive_state(s, w, &due))
 		return due;
+	if (w->pieces != NULL)
+		train_pieces_run(s, w);
 	while (sync_worker_next(&w->l, s->now_ns, &o)) {
 		if (o.count == 0)
 			train_send_control(s, w, o.message, o.len);
@@ -216,7 +221,8 @@ static bool
 has_result(const struct train_worker *w)
 {
 	return is_ring(w) ? train_ring_has(w) : w->dlp != NULL ?
-	    w->dlp->has : sync_worker_is_whole(&w->l);
+	    w->dlp->has : w->pieces != NULL ? train_pieces_has(w) :
+	    sync_worker_is_whole(&w->l);
 }
 
 /*
@@ -271,6 +277,8 @@ receive_datagram(struct sim *s, struct train_worker *w,
 		if (sync_worker_receive_result(&w->l, &g, s->now_ns) !=
 		    SYNC_WORKER_TAKE)
 			return;
+		if (w->pieces != NULL)
+			train_pieces_store(w, &g);
 		train_life_add_segment(w, &g);
 		w->t->n[TRAIN_WRONG] += w->t->ledger == NULL &&
 		    !train_is_right_sum(&g);

@@ -33,6 +33,7 @@
 #include "common/iswitch/async-worker.h"
 #include "common/iswitch/program.h"
 #include "common/iswitch/state-transfer.h"
+#include "common/iswitch/sync-ring.h"
 #include "common/iswitch/sync-worker-control.h"
 #include "common/switch/receive.h"
 
@@ -175,6 +176,8 @@ struct train_async {
 	bool finished;	/* the worker has done all iterations, but continues */
 };
 
+struct train_pieces;	/* train-pieces.c */
+
 /* A worker of a session of DLP. */
 struct train_dlp {
 	struct dlp_worker m;
@@ -214,6 +217,8 @@ struct train_worker {
 	struct sync_worker l;
 	struct train_life life;
 	struct train_ring ring;
+	struct train_pieces *pieces;	/* ring of segments, owned; NULL: each
+					 * gradient is a whole vector */
 	struct train_async a;
 	struct train_dlp *dlp;	/* state of a DLP session, owned; NULL: the
 				 * program is iSwitch */
