@@ -479,10 +479,11 @@ explain_end(struct sync *w)
 
 	if (w->l.end == SYNC_WORKER_STUCK)
 		stall_report_members(&w->l, text);
-	else if (sync_has_ring(w) && w->l.in.end == MEMBERSHIP_REFUSED)
+	else if (sync_has_ring(w) && w->l.in.end == MEMBERSHIP_REFUSED &&
+	    state_transfer_is_behind(&w->l.in))
 		snprintf(text, sizeof(text), "; a worker with a ring cannot "
 		    "join a job that has begun, so restart all its workers");
-	else if (!w->l.in.cf.sends_state && w->l.in.end == MEMBERSHIP_REFUSED)
+	else if (!sync_has_ring(w) && !w->l.in.cf.sends_state && w->l.in.end == MEMBERSHIP_REFUSED)
 		snprintf(text, sizeof(text), "; %s cannot take over another "
 		    "worker's state, because its hello has no \"state\"",
 		    w->c.child.name);

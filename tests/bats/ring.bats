@@ -72,6 +72,38 @@ all_right() {
 	options='--impair loss=0.05' ring 2 8 1-6000x100
 }
 
+@test "a ring: two racks, a key, and fewer slots than segments" {
+	head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >key
+	chmod 600 key
+	children=''
+	serve root innet-switch -q -p iswitch -H 2 --key key --slots-of-sums 12
+	for k in 0 1; do
+		serve rack innet-switch -q -p iswitch -H 1 --key key --parent "$root" --number $k
+		switch=$rack options='--key key' child $k 2 $RING 4 1-6000x60 20000
+	done
+	all_right
+}
+
+@test "a ring: a worker with a ring and one without cannot join the same job" {
+	job 2
+	children=''
+	child 0 2 $RING 1 10
+	joined() { innet-ctl "$switch" --job 1 members | grep -q '1 of 2 have joined'; }
+	within 10 joined
+	cat >plain.py <<-'END'
+		import json, struct, sys, time
+		def send(kind, body, n):
+		    sys.stdout.buffer.write(struct.pack('<4sHHIfQII', b'INET', kind, 0, n, 0, 0, 1, 0) + body)
+		    sys.stdout.buffer.flush()
+		hello = json.dumps({'elements': int(sys.argv[1])}).encode()
+		send(1, hello, len(hello))
+		send(4, bytes(4 * int(sys.argv[1])), int(sys.argv[1]))
+		sys.stdin.buffer.read()
+	END
+	run -1 timeout 30 innet-worker -q -p iswitch --switch "$switch" --worker 1 -- "$py" plain.py $RING
+	[[ "$output" = *refused* ]]
+}
+
 @test "a ring: infinities and values that are not a number pass on request" {
 	job 2
 	RING_NONFINITE=1 ring 2 2 1-5000x30
@@ -95,13 +127,16 @@ all_right() {
 	grep -qx '150 right' w1.err
 }
 
-@test "a ring: a worker that is killed ends the job, and is named" {
+@test "a ring: if a worker is killed, the others end, and no new worker can join" {
 	job 2
 	options='--give-up 3s' children=''
 	for k in 0 1; do RING_PAUSE=0.05 child $k 2 $RING 1 1-3000x1000; done
 	sleep 1
 	set -- $children
 	kill -KILL "$2"
+	child 2 2 $RING 1 10
+	! wait $! || false
+	grep -q 'a worker with a ring cannot join a job that has begun' w2.err
 	! wait "$1" || false
 	grep -q 'no result for segment' w0.err
 }
