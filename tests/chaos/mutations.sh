@@ -13,6 +13,8 @@ runs=${RUNS:-40000} seed=${CHAOS:-1} rc=0
 
 # NAME|FILE in common/|the old code|the new code, both quoted for sed
 #
+# Faults whose names begin with "ring-" are searched for with --ring.
+#
 # Three faults are not in the list because no run would find them.  A lost
 # notice costs only a timeout.  A resend that ignores the floor sends one packet
 # twice, because resent packets are marked.  A STATE that sets a worker back
@@ -33,7 +35,10 @@ first-comes-founds|iswitch/switch-join.h|iswitch_should_restart_at(&job->core, &
 sender-behind|iswitch/switch-join.h|if (id != MEMBERS_NONE \&\& iswitch_state_is_old(&job->core, &k)) {|if (false) {
 gives-what-it-lacks|iswitch/job.h|j->members.m\[i\].can_give_from >= next|false
 redo-goes-on|iswitch/sync-worker-control.h|l->redo = false;|;
-windows-of-results|arq/retransmit.h|return m->order != NULL \|\| m->acks|return m->acks'
+windows-of-results|arq/retransmit.h|return m->order != NULL \|\| m->acks|return m->acks
+ring-of-two-turns|iswitch/sync-ring.h|SYNC_RING_TURNS = 3|SYNC_RING_TURNS = 2
+ring-repeats-a-part|iswitch/sync-worker.h|const uint32_t n = l->redo ? l->segs : l->filled;|const uint32_t n = l->filled;
+ring-takes-repeated|iswitch/sync-ring.h|l->redo ? 0 : sync_worker_find|sync_worker_find'
 
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
@@ -62,7 +67,10 @@ while IFS= read -r line; do
 	IFS='|' read -r name file from to <<<"$line"
 	[ $# -eq 0 ] || [[ " $* " == *" $name "* ]] || continue
 	mutate "$name" "$file" "${from//$'\x01'/|}" "${to//$'\x01'/|}" || { rc=1; continue; }
-	"$copy/sim" -q --chaos "$seed" --runs "$runs" --jobs 2 2>"$copy/found"
+	ring=
+	[[ $name != ring-* ]] || ring=--ring
+	# shellcheck disable=SC2086	# no word or one
+	"$copy/sim" -q --chaos "$seed" --runs "$runs" --jobs 2 $ring 2>"$copy/found"
 	first=$(head -n 1 "$copy/found")
 	[ -n "$first" ] || rc=1
 	echo "$name: ${first:-not found}"
