@@ -471,6 +471,20 @@ advance_transfer(struct sync *w, uint64_t now_ns)
 		carrier_fail(&w->c);
 }
 
+/* Write why the worker cannot take over the state of another worker. */
+static void
+explain_refusal(const struct sync *w, char text[STALL_REPORT_BYTES])
+{
+	if (sync_has_ring(w) && state_transfer_is_behind(&w->l.in))
+		snprintf(text, STALL_REPORT_BYTES, "; a worker with a ring "
+		    "cannot join a job that has begun, so restart all its "
+		    "workers");
+	else if (!sync_has_ring(w) && !w->l.in.cf.sends_state)
+		snprintf(text, STALL_REPORT_BYTES, "; %s cannot take over "
+		    "another worker's state, because its hello has no "
+		    "\"state\"", w->c.child.name);
+}
+
 /* Print why the worker has ended. */
 static void
 explain_end(struct sync *w)
@@ -479,14 +493,8 @@ explain_end(struct sync *w)
 
 	if (w->l.end == SYNC_WORKER_STUCK)
 		stall_report_members(&w->l, text);
-	else if (sync_has_ring(w) && w->l.in.end == MEMBERSHIP_REFUSED &&
-	    state_transfer_is_behind(&w->l.in))
-		snprintf(text, sizeof(text), "; a worker with a ring cannot "
-		    "join a job that has begun, so restart all its workers");
-	else if (!sync_has_ring(w) && !w->l.in.cf.sends_state && w->l.in.end == MEMBERSHIP_REFUSED)
-		snprintf(text, sizeof(text), "; %s cannot take over another "
-		    "worker's state, because its hello has no \"state\"",
-		    w->c.child.name);
+	else if (w->l.in.end == MEMBERSHIP_REFUSED)
+		explain_refusal(w, text);
 	warnx("%s: %s%s", w->cf->to_name, sync_worker_why(&w->l, why), text);
 	carrier_fail(&w->c);
 }

@@ -64,9 +64,7 @@ struct sync {
  */
 void sync_process_pieces(struct sync *w, uint64_t now_ns);
 
-/*
- * Open the ring.  Exits with status 1 if out of memory.
- */
+/* Open the ring.  Exits with status 1 if out of memory. */
 void sync_open_ring(struct sync *w);
 
 /* Free the ring, and the pieces whose results did not arrive. */

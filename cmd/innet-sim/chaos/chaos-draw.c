@@ -473,7 +473,7 @@ draw_severe(struct chaos_plan *p)
 
 void
 chaos_draw(struct chaos_plan *p, uint64_t seed,
-    const struct chaos_options *kind)
+    const struct chaos_draw_kind *kind)
 {
 	struct rng r = rng_seed(seed ^ 0x6368616f73);
 

@@ -2,15 +2,20 @@
 #ifndef INNET_SIM_CHAOS_DRAW_H
 #define INNET_SIM_CHAOS_DRAW_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cmd/innet-sim/chaos/chaos.h"
 #include "cmd/innet-sim/scenario/chaos-plan.h"
 
 enum chaos_kind {
 	CHAOS_PARTITION, CHAOS_FLAP, CHAOS_KILL, CHAOS_PAUSE, CHAOS_DEATH,
 	CHAOS_KINDS
+};
+
+/* The kind of training jobs to draw. */
+struct chaos_draw_kind {
+	bool kills_racks, ring, severe;
 };
 
 /*
@@ -22,7 +27,7 @@ enum chaos_kind {
  * duplicates.
  */
 void chaos_draw(struct chaos_plan *p, uint64_t seed,
-    const struct chaos_options *kind);
+    const struct chaos_draw_kind *kind);
 
 /* Print a plan as one line of JSON. */
 void chaos_print(FILE *f, const struct chaos_plan *p);

@@ -58,6 +58,8 @@ may_continue(const struct chaos_options *cf, const struct shared *sh)
 static void
 run_seeds(const struct chaos_options *cf, struct shared *sh, struct child *c)
 {
+	const struct chaos_draw_kind kind = { .kills_racks = cf->kills_racks,
+	    .ring = cf->ring, .severe = cf->severe };
 	char wrong[SIM_WRONG_BYTES];
 	struct chaos_plan p;
 	uint64_t at;
@@ -66,7 +68,7 @@ run_seeds(const struct chaos_options *cf, struct shared *sh, struct child *c)
 		c->seed = cf->seed + at;
 		c->busy = true;
 		alarm(PATIENCE_S);
-		chaos_draw(&p, c->seed, cf);
+		chaos_draw(&p, c->seed, &kind);
 		p.t.auth = cf->auth;
 		p.t.payload_bytes += training_head(&p.t) - SEG_HEADER_BYTES;
 		if (cf->verbose) {
