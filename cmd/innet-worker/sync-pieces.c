@@ -84,6 +84,7 @@ sync_process_pieces(struct sync *w, uint64_t now_ns)
 		if (e == CARRIER_GRADIENT)
 			add_piece(w, &h, body, now_ns);
 	}
+	give_pieces(w, now_ns);
 	w->c.child_paused = !sync_ring_has_room(&w->ring);
 	w->c.done |= w->c.last && sync_ring_pieces(&w->ring) == 0;
 }

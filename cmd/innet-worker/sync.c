@@ -70,6 +70,7 @@ join_job(struct sync *w, uint64_t next, uint32_t crc, uint32_t xid,
 	    .floats_max = (uint16_t)most,
 	    .give_up_ns = cf->give_up_ns,
 	    .sends_state = cf->synthetic > 0 || w->c.order.sends_state,
+	    .creates_job = sync_has_ring(w),
 	    .xid = xid,
 	    .can_multicast = !w->control.cannot_multicast,
 	    .tagged = worker_tags_data(cf),
@@ -360,7 +361,9 @@ read_carrier(struct sync *w, uint64_t now_ns)
 	struct stream_head h;
 	const uint8_t *body;
 
-	while ((!w->pending || carrier_has_state(&w->c)) &&
+	/* after its weights, a child with a ring sends pieces */
+	while (!(w->begun && sync_has_ring(w)) &&
+	    (!w->pending || carrier_has_state(&w->c)) &&
 	    (e = carrier_next(&w->c, now_ns, &h, &body)) !=
 	    CARRIER_NOTHING) {
 		if (e == CARRIER_STATE)
@@ -375,6 +378,8 @@ read_carrier(struct sync *w, uint64_t now_ns)
 		else if (w->cf->synthetic > 0)
 			begin_job(w, 0, 0, now_ns);
 	}
+	if (w->begun && sync_has_ring(w))
+		return;
 	w->c.child_paused = (w->pending && !w->c.order.asked) ||
 	    (w->begun && pending_results_are_full(&w->pending_results));
 	w->c.done |= w->c.last && !w->pending;
@@ -416,6 +421,8 @@ process_results(void *ctx, uint64_t now_ns)
 	    !pending_results_are_full(&w->pending_results))
 		take_result(w, now_ns);
 	read_carrier(w, now_ns);
+	if (w->begun && sync_has_ring(w))
+		sync_process_pieces(w, now_ns);
 }
 
 /*

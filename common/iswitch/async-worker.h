@@ -285,14 +285,10 @@ async_worker_start_repair(struct async_worker *w, uint64_t now_ns)
 
 	w->repairs = w->in.repairs;
 	w->weights.repairs = w->repairs;
-	/*
-	 * The former switch repaired losses, and had not acknowledged all
-	 * segments.  This switch does not repair losses.
-	 */
-	if (!w->repairs && w->busy && w->sent == segs) {
-		w->again = true;
-		w->sent = 0;
-	}
+	/* the whole gradient must be sent again, because this may be another
+	 * switch */
+	w->again = w->again || (w->busy && w->sent == segs);
+	w->sent = w->busy ? 0 : w->sent;
 	if (!w->repairs)
 		return true;
 	if (!retransmit_init(&w->retransmit, segs, false))
@@ -304,8 +300,7 @@ async_worker_start_repair(struct async_worker *w, uint64_t now_ns)
 	retransmit_start(&w->retransmit, (w->pushes - 1) & (SEG_ITERATIONS - 1),
 	    now_ns);
 	if (w->busy)
-		retransmit_ready_all(&w->retransmit); /* the whole gradient must
-						       * be sent again */
+		retransmit_ready_all(&w->retransmit);
 	async_worker_update_repair(w);
 	return true;
 }
@@ -502,8 +497,9 @@ async_worker_receive_help(struct async_worker *w, const struct seg *s,
 {
 	const uint32_t last = (w->pushes - 1) & (SEG_ITERATIONS - 1);
 
-	if (w->pushes == 0 || s->iteration != last || s->index >= (w->busy &&
-	    !w->again ? w->sent : w->weights.segs) ||
+	if (w->pushes == 0 || s->iteration != last ||
+	    s->index >= w->weights.segs ||
+	    (w->busy && !w->again && s->index >= w->sent) ||
 	    w->asks - w->asked == ASYNC_WORKER_ASKS)
 		return;
 	w->ask[w->asks++ % ASYNC_WORKER_ASKS] = s->index;

@@ -47,6 +47,9 @@ enum {
 	MEMBERSHIP_LATE_NS = 250000000,	/* for this time after a Join, an
 					 * answer to an earlier segment may
 					 * arrive */
+	MEMBERSHIP_LATE_XIDS = 1 << 24,	/* an answer to a request that is older
+					 * than the Join by this number is not
+					 * late, but the counter has wrapped */
 	MEMBERSHIP_HINT_NS = 50000000,	/* shortest time between two Joins that
 					 * are sent because of hints */
 	MEMBERSHIP_STATUS_TEXT_BYTES = 96,	/* maximum length of the text of
@@ -564,7 +567,8 @@ membership_is_late(const struct membership *m, const struct control *c,
 {
 	if (c->job == 0)
 		return m->repairs && now_ns - m->asked_ns < MEMBERSHIP_LATE_NS;
-	return !m->cf.any_xid && control_newer(m->join_xid, c->xid);
+	return !m->cf.any_xid && control_newer(m->join_xid, c->xid) &&
+	    m->join_xid - c->xid < MEMBERSHIP_LATE_XIDS;
 }
 
 static inline enum membership_news

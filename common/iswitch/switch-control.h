@@ -338,6 +338,10 @@ iswitch_handle_parent_news(struct iswitch *s, struct iswitch_job *job,
 	struct iswitch_help_sender asking = { s, &job->core };
 	struct membership *up = &job->parent.membership;
 
+	if ((news == MEMBERSHIP_IN || news == MEMBERSHIP_STAYS ||
+	    news == MEMBERSHIP_RESUMED) &&
+	    up->joins > job->parent.joins_before)
+		job->parent.went_back = false;
 	switch (news) {
 	case MEMBERSHIP_ASKED:
 		job_answer_parent_help(&job->core, &up->seg, now_ns,

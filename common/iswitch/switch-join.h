@@ -268,7 +268,8 @@ iswitch_may_join_at(struct job *j, const struct control_join *join)
 		    members_find(&j->members, join->type, join->worker), n,
 		    join->crc);
 	if (j->newest >= j->start)
-		return !join->creates_job && job_keeps_results_from(j, n);
+		return (!join->creates_job || (!j->cf->async &&
+		    iswitch_is_fresh(j))) && job_keeps_results_from(j, n);
 	if (n == j->start - 1 && !j->cf->async &&
 	    job_can_repeat(j, j->start)) {
 		job_step_back(j, join->crc);
@@ -390,19 +391,24 @@ iswitch_went_back(const struct job *j, uint32_t id,
 }
 
 /*
- * Does this Join of a member of a synchronous job need results that the job no
- * longer keeps?  If so, the process of the member has been restarted at the
+ * Does this Join of member `id` of a synchronous job need results that the job
+ * no longer keeps?  If so, the process of the member has been restarted at the
  * same address and has lost its state.  A rack that goes back one iteration
- * before the first one has not lost its state (job_follow_rack()).
+ * before the first one has not lost its state (job_follow_rack()).  A member
+ * that sends no Probes is not judged, because an old Join that arrives late
+ * is recognised only by the Probes that have overtaken it.
  */
 static inline bool
-iswitch_lost_state(const struct job *j, const struct control_join *join)
+iswitch_lost_state(const struct job *j, uint32_t id,
+    const struct control_join *join)
 {
 	const int64_t n = sums_unwrap(join->next, j->newest);
 
-	/* with few slots, a member may have the results that were dropped */
+	/* A live member may have the results that were dropped if there are few
+	 * slots, and may lack them if sums can be partial. */
 	return !j->cf->async && !j->cf->server && job_has_memory(j) &&
-	    j->sums.s.span == 0 && j->newest >= j->start &&
+	    j->sums.s.span == 0 && !job_may_be_partial(j) &&
+	    j->members.m[id].loss_detect != NULL && j->newest >= j->start &&
 	    n < job_next_iteration(j) && n != j->start - 1 &&
 	    !job_keeps_results_from(j, n);
 }
@@ -748,6 +754,8 @@ iswitch_join_member(struct iswitch *s, struct iswitch_job *job,
 	/* tell the parent that this job has begun earlier */
 	if (core->start < start && job->parent.wanted) {
 		s->xid++;
+		job->parent.went_back = true;
+		job->parent.joins_before = job->parent.membership.joins;
 		membership_join(&job->parent.membership, now_ns);
 	}
 	*id = members_assign_id(&core->members, join->type, join->worker);
@@ -1011,6 +1019,7 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 		/* another process now uses this address */
 		iswitch_remove_member(s, old, ref->member);
 		job_test_slots(&old->core);
+		iswitch_wake_job(s, old, now_ns);
 		ref = NULL;
 	}
 	if (!iswitch_join_fits(s, job, &join, &floats)) {
@@ -1028,8 +1037,12 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 	/* could this be a late Join of a process that has ended? */
 	if (holder != NULL && now_ns - holder->joined_ns < ISWITCH_OLD_JOIN_NS)
 		return false;
-	if (ref != NULL && iswitch_lost_state(&job->core, &join)) {
+	if (ref != NULL && iswitch_lost_state(&job->core, ref->member,
+	    &join)) {
+		job->core.members.m[ref->member].gone_ns = now_ns;
 		iswitch_remove_member(s, job, ref->member);
+		if (job_has_memory(&job->core))
+			job_test_slots(&job->core);
 		ref = NULL;
 	}
 	if (iswitch_should_restart_at(&job->core, &join) || ((ref == NULL ||

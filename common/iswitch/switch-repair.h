@@ -850,6 +850,9 @@ iswitch_finish_event(struct iswitch *s, struct iswitch_job *job,
     uint64_t now_ns)
 {
 	iswitch_send_notices(s, &job->core);
+	if (job->parent.went_back)	/* the Join may have been answered
+					 * before the job went back */
+		membership_join(&job->parent.membership, now_ns);
 	iswitch_retransmit_send(s, job, now_ns);
 	iswitch_note_deadline(s, job);
 }

@@ -173,6 +173,10 @@ struct iswitch_parent {
 	uint64_t ahead_ns;		/* time when the parent was last asked
 					 * for its round; 0: never */
 	struct membership membership;
+	bool went_back;			/* the job has gone back one iteration,
+					 * and the parent does not know it */
+	uint64_t joins_before;		/* number of Joins that were sent before
+					 * it went back */
 };
 
 struct iswitch_job {
@@ -326,6 +330,10 @@ static inline uint64_t iswitch_idle_deadline_ns(const struct iswitch *s,
 /* Return the time at which the job must act next, or UINT64_MAX. */
 static inline uint64_t iswitch_job_deadline_ns(const struct iswitch *s,
     const struct iswitch_job *job);
+
+/* Let the switch do the work of this job at once, as after a packet. */
+static inline void iswitch_wake_job(struct iswitch *s,
+    const struct iswitch_job *job, uint64_t now_ns);
 
 /*
  * Lower the bound on the deadline of the job, if the job must act earlier.  The
@@ -594,27 +602,14 @@ iswitch_send_help(void *ctx, const struct member *m, uint64_t word)
 	iswitch_send_action(a->s, POST_ONE, a->j, &m->at, CONTROL_HELP, &word);
 }
 
-/*
- * Has this rack gone back one iteration, and not received the answer to the
- * Join that says so?  Until the Join arrives, the parent would answer that it
- * does not keep the results of that iteration.
- */
-static inline bool
-iswitch_must_tell_parent(const struct iswitch_job *job)
-{
-	const struct membership *up = &job->parent.membership;
-
-	return !job->core.cf->async &&
-	    (up->join_open || up->join_ns != MEMBERSHIP_NEVER) &&
-	    job->core.start < sums_unwrap(up->job_next, job->core.newest);
-}
-
 static inline bool
 iswitch_may_retransmit(const struct iswitch_job *job)
 {
+	/* A parent that does not know that this rack has gone back would answer
+	 * that it does not keep the results of that iteration. */
 	return job->core.retransmit != NULL && !job->core.halted &&
 	    membership_works(&job->parent.membership) &&
-	    !iswitch_must_tell_parent(job);
+	    !job->parent.went_back;
 }
 
 /*
@@ -665,13 +660,19 @@ iswitch_job_deadline_ns(const struct iswitch *s, const struct iswitch_job *job)
 }
 
 static inline void
-iswitch_note_deadline(struct iswitch *s, const struct iswitch_job *job)
+iswitch_wake_job(struct iswitch *s, const struct iswitch_job *job,
+    uint64_t now_ns)
 {
-	const uint64_t at = iswitch_job_deadline_ns(s, job);
 	uint64_t *due = &s->due_ns[job->core.index];
 
-	*due = at < *due ? at : *due;
+	*due = now_ns < *due ? now_ns : *due;
 	s->deadline_ns = *due < s->deadline_ns ? *due : s->deadline_ns;
+}
+
+static inline void
+iswitch_note_deadline(struct iswitch *s, const struct iswitch_job *job)
+{
+	iswitch_wake_job(s, job, iswitch_job_deadline_ns(s, job));
 }
 
 static inline uint64_t

@@ -5,9 +5,10 @@
 The child sends a vector of each length through a ring of RING elements, with at
 most DEPTH results outstanding.  LENGTH is a number, or MIN-MAXxN for N random
 lengths.  Options in the environment: RING_NONFINITE=1 sends infinities and NaN
-at the ends of vectors, RING_HELLO is more JSON for the hello, and RING_PAUSE is
-a number of seconds to wait before each vector.  The child prints the number of
-vectors whose sums were right, or the first difference.
+at the ends of vectors, RING_HELLO is more JSON for the hello, RING_PAUSE is a
+number of seconds to wait before each vector, and RING_EARLY is the number of the
+worker, whose first vector is then sent before the hello arrives.  The child
+prints the number of vectors whose sums were right, or the first difference.
 """
 import json
 import os
@@ -93,6 +94,10 @@ hello = {'version': 1, 'elements': ring, 'ring': True, **({'nonfinite': True} if
 text = json.dumps(hello).encode()
 send(1, text, len(text))
 send(4, b'', 0)
+early = os.environ.get('RING_EARLY')
+if early is not None:
+    first = next(lengths())
+    send(2, vector(int(early), 0, first).tobytes(), first)
 kind, *_, body = receive()
 hello = json.loads(body)
 if kind != 1 or hello.get('ring') is not True:
@@ -103,7 +108,8 @@ for k, n in enumerate(lengths()):
     doing = 'sends vector %d, of %d elements' % (k, n)
     signal.alarm(60)
     time.sleep(float(os.environ.get('RING_PAUSE', 0)))
-    send(2, vector(hello['worker'], k, n).tobytes(), n)
+    if k > 0 or early is None:
+        send(2, vector(hello['worker'], k, n).tobytes(), n)
     out.append((k, n))
     while len(out) >= depth:
         check(*out.pop(0))

@@ -56,6 +56,13 @@ all_right() {
 	[ "$(grep -c '^9 right' w0.err)" -eq 1 ]
 }
 
+@test "a ring: the child may send vectors before the worker's hello" {
+	job 2
+	children=''
+	for w in 0 1; do RING_EARLY=$w child $w 2 "$RING" 4 100 5000 1 366; done
+	all_right
+}
+
 @test "a ring: three workers send many random lengths, several at a time" {
 	job 3
 	RING=74664 ring 3 16 1-4000x500 1-200000x20
@@ -127,16 +134,21 @@ all_right() {
 	grep -qx '150 right' w1.err
 }
 
+# turned N: has the job completed N segments?
+turned() {
+	[ "$(innet-ctl "$switch" --job 1 stats --json | jq .counters.results)" -ge "$1" ]
+}
+
 @test "a ring: if a worker is killed, the others end, and no new worker can join" {
 	job 2
 	options='--give-up 3s' children=''
 	for k in 0 1; do RING_PAUSE=0.05 child $k 2 $RING 1 1-3000x1000; done
-	sleep 1
+	within 60 turned 20
 	set -- $children
 	kill -KILL "$2"
 	child 2 2 $RING 1 10
 	! wait $! || false
-	grep -q 'a worker with a ring cannot join a job that has begun' w2.err
+	grep -q 'a worker with a ring cannot join a job that has begun' w2.err || { cat w2.err; false; }
 	! wait "$1" || false
 	grep -q 'no result for segment' w0.err
 }

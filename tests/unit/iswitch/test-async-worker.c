@@ -512,6 +512,14 @@ test_no_repair(void)
 	pushes(0);
 	receive_ack(out, 78);
 	writes_control(CONTROL_JOIN, 0);
+	receive_ack(a, w.in.join_xid);
+	ok(pushes(0) && w.sent == SEGS,
+	    "a worker sends its gradient again to a restarted switch");
+	receive_help(0, SEGS);
+	ok(w.asks == w.asked, "a request for a segment beyond the vector is "
+	    "ignored");
+	receive_ack(out, w.in.join_xid + 1);
+	writes_control(CONTROL_JOIN, 0);
 	a.repairs = repairs = false;
 	receive_ack(a, w.in.join_xid);
 	ok(pushes(0) && !w.busy && w.n[ASYNC_WORKER_SENT] == 1,

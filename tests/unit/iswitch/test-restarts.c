@@ -837,6 +837,17 @@ test_catches_up(uint32_t segs, uint32_t most)
 	rigged_close(&rig_plane);
 }
 
+/* Join as worker w, which sends Probes, at iteration `next`. */
+static int
+join_probing(uint32_t w, uint32_t next)
+{
+	struct control_ack a;
+
+	return rig_join_as((uint16_t)(1000 + w), (struct control_join){
+	    .type = CONTROL_WORKER, .worker = w, .elements = 4, .next = next,
+	    .repairs = true }, &a);
+}
+
 /*
  * Seed 8100060082: a rack and its worker are restarted together, and the rack
  * joins from the same address.  Its parent must not take it for the member that
@@ -848,23 +859,23 @@ test_lost_state(void)
 	const struct job_conf cf = rig_conf(2);
 
 	rig_open(&cf, 0);
-	rig_join(0, 4, 0);
-	rig_join(1, 4, 0);
+	join_probing(0, 0);
+	join_probing(1, 0);
 	for (uint32_t t = 0; t < 5; t++) {
 		rig_segment(0, t, 0, 4, 1);
 		rig_segment(1, t, 0, 4, 1);
 	}
 	rig_xid -= 100;
-	ok(rig_join(0, 4, 0) == -1 && rig.job[0]->core.members.present == 2,
+	ok(join_probing(0, 0) == -1 && rig.job[0]->core.members.present == 2,
 	    "a late copy of an old Join changes nothing");
 	rig_xid += 100;
-	ok(rig_join(0, 4, 3) == CONTROL_DONE,
+	ok(join_probing(0, 3) == CONTROL_DONE,
 	    "a member may still lack the results that are kept");
-	ok(rig_join(0, 4, 0) == CONTROL_REFUSED &&
+	ok(join_probing(0, 0) == CONTROL_REFUSED &&
 	    rig.job[0]->core.members.present == 1,
 	    "a member that needs older results has lost its state, so it is "
 	    "refused");
-	ok(rig_join(0, 4, 5) == CONTROL_DONE,
+	ok(join_probing(0, 5) == CONTROL_DONE,
 	    "it can join again with a newer state");
 	rigged_close(&rig_plane);
 }
