@@ -533,8 +533,10 @@ tiers_open(struct tiers *w, const struct tiers_conf *cf)
 {
 	const uint32_t segment = SEG_HEADER_BYTES + 4 * TIERS_FLOATS;
 
-	*w = (struct tiers){ .cf = *cf, .rng = rng_seed(cf->seed),
-	    .nodes = cf->workers + cf->racks + 1 };
+	memset(w, 0, sizeof(*w));	/* too large for a temporary object */
+	w->cf = *cf;
+	w->rng = rng_seed(cf->seed);
+	w->nodes = cf->workers + cf->racks + 1;
 	for (int k = 0; k < w->nodes; k++)
 		w->node[k].w = w;
 	for (int k = 0; k < cf->workers; k++) {
