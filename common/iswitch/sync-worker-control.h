@@ -81,7 +81,6 @@ sync_worker_allocate(struct sync_worker *l)
 static inline void
 sync_worker_enter_job(struct sync_worker *l)
 {
-	l->begins = l->segs == 0;
 	if (l->segs == 0 && !sync_worker_allocate(l))
 		return;
 	l->repairs = l->in.repairs;
@@ -89,13 +88,7 @@ sync_worker_enter_job(struct sync_worker *l)
 		l->end = SYNC_WORKER_NO_RING;
 		return;
 	}
-	l->began = sync_worker_iteration(l);
-	if (l->cf.ring && l->begins && (l->in.job_next != l->began ||
-	    (l->in.h > 0 && l->in.members > l->in.h))) {
-		l->end = SYNC_WORKER_BEGUN;
-		return;
-	}
-	l->in.cf.creates_job = false;
+	l->in.cf.creates_job = false;	/* from now on, the job has begun */
 	if (l->repairs && !retransmit_init(&l->retransmit, l->segs, false)) {
 		l->end = SYNC_WORKER_NO_MEMORY;
 		return;
@@ -582,11 +575,6 @@ sync_worker_why(const struct sync_worker *l, char text[SYNC_WORKER_WHY_BYTES])
 		    "the weights of iteration %" PRIu32, job, l->t,
 		    seg_before(l->t, l->seen) ? seg_step(l->seen, 1) :
 		    seg_step(l->t, 1));
-		break;
-	case SYNC_WORKER_BEGUN:
-		snprintf(text, SYNC_WORKER_WHY_BYTES, "job %u: a worker with a "
-		    "ring cannot join a job that has begun; restart all "
-		    "workers", job);
 		break;
 	case SYNC_WORKER_NO_RING:
 		snprintf(text, SYNC_WORKER_WHY_BYTES, "job %u: a ring needs a "

@@ -89,8 +89,6 @@ enum sync_worker_end {
 	SYNC_WORKER_STUCK, /* the worker has waited too long for the result of
 			    * segment `oldest` of t */
 	SYNC_WORKER_LOST,  /* the switch no longer keeps the result of t */
-	SYNC_WORKER_BEGUN, /* ring: the job has results without contributions of
-			    * this worker */
 	SYNC_WORKER_NO_RING, /* ring: the switch answers no Probes, or only
 			      * whole vectors */
 	SYNC_WORKER_NO_MEMORY
@@ -178,9 +176,6 @@ struct sync_worker {
 					 * have no result yet */
 	uint32_t filled;		/* ring: number of segments filled in
 					 * iteration sync_worker_iteration() */
-	bool begins;			/* ring: the worker has joined only
-					 * once, at iteration `began` */
-	uint32_t began;
 
 	uint64_t *sent_ns;		/* owned; by segment index: time when
 					 * the segment was sent, or 0 if its
@@ -842,18 +837,6 @@ sync_worker_finish_redo(struct sync_worker *l, uint64_t now_ns)
 	sync_worker_start_repair(l, now_ns);
 }
 
-/*
- * Does result s show that the job of this ring had begun before the worker
- * joined?  It does if the worker has not sent the segment yet.
- */
-static inline bool
-sync_worker_has_begun_without(const struct sync_worker *l, const struct seg *s)
-{
-	return l->cf.ring && l->begins && !l->redo && s->iteration == l->t &&
-	    l->t == l->began && s->index < l->segs &&
-	    l->retransmit.s[s->index].times == 0;
-}
-
 static inline enum sync_worker_verdict
 sync_worker_receive_result(
     struct sync_worker *l, const struct seg *s, uint64_t now_ns)
@@ -866,11 +849,6 @@ sync_worker_receive_result(
 	 * may begin at that iteration.
 	 */
 	if (l->segs > 0 && !l->in.joined) {
-		l->verdicts[SYNC_WORKER_STALE]++;
-		return SYNC_WORKER_STALE;
-	}
-	if (sync_worker_has_begun_without(l, s)) {
-		l->end = SYNC_WORKER_BEGUN;
 		l->verdicts[SYNC_WORKER_STALE]++;
 		return SYNC_WORKER_STALE;
 	}

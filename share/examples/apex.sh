@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# apex.sh - measure Ape-X as two papers do: actors, a replay memory and a learner
+# apex.sh - measure Ape-X as two papers do: actors, a replay memory, a learner
 #
 #	share/examples/apex.sh -o DIR [--quick] [--seed N] [--seconds T]
 #		[--turns N] [--actors LIST] [--only NAME[,NAME...]]

@@ -128,9 +128,9 @@ switch() {
 
 # HOST INTERFACE BITS: limit the rate of the packets that leave.  The bucket
 # holds the bytes of 250 us.  From 200 Mbit/s on it also holds an offloaded run
-# of 46 frames.  Otherwise tbf would split the run and set a timer for each frame.
-# These timers would use most of the processor time, and the link would not reach
-# its rate.
+# of 46 frames.  Otherwise tbf would split the run and set a timer for each
+# frame.  These timers would use most of the processor time, and the link would
+# not reach its rate.
 shape() {
 	local bucket=$(($3 / 32000)) least=3028
 	(($3 < 200000000)) || least=70000

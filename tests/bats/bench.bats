@@ -52,7 +52,7 @@ bench() {
 	{ echo '. "${0%/*}/rounds.bash"'; printf '%s\n' "${@:2}"; } >"$1.sh"
 }
 
-@test "a row ends with the processors that others used during its measurements" {
+@test "a row ends with the processors that others used meanwhile" {
 	rows p1-sync
 	bench p1-sync 'take a sh -c "sleep 1; echo 2"; row "P1 sync" ms a 1 1' \
 		'take c sh -c "timeout 0.5 sh -c \"while :; do :; done\"; echo 2"' \

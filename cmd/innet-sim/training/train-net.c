@@ -30,7 +30,7 @@ train_wake(struct sim *s, const struct sim_node *n, uint64_t *wake_ns,
 /*
  * Room for the long messages of the next training job, or NULL.  Thousands of
  * short jobs run one after another; if each allocated its own room, the kernel
- * would spend a third of their time on clearing its pages.
+ * would spend a quarter of their time on clearing its pages.
  */
 static struct train_long *spare;
 

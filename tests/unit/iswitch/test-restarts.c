@@ -880,6 +880,32 @@ test_lost_state(void)
 	rigged_close(&rig_plane);
 }
 
+/* A worker with a ring may join only before the first sum is complete. */
+static void
+test_new_job_only(void)
+{
+	const struct job_conf cf = rig_conf(2);
+	struct control_join j = { .type = CONTROL_WORKER, .elements = 4,
+	    .repairs = true, .creates_job = true };
+	struct control_ack a;
+
+	rig_open(&cf, 0);
+	rig_join_as(1000, j, &a);
+	rig_segment(0, 0, 0, 4, 1);
+	j.worker = 1;
+	ok(rig_join_as(1001, j, &a) == CONTROL_DONE,
+	    "a Join for a new job is accepted while no sum is complete");
+	rig_segment(0, 0, 0, 4, 1);
+	rig_segment(1, 0, 0, 4, 1);
+	j.worker = 2;
+	ok(rig_join_as(1002, j, &a) == CONTROL_REFUSED,
+	    "after the first sum, it is refused");
+	j.creates_job = false;
+	ok(rig_join_as(1002, j, &a) == CONTROL_DONE,
+	    "a Join for any job is still accepted");
+	rigged_close(&rig_plane);
+}
+
 int
 main(void)
 {
@@ -906,5 +932,6 @@ main(void)
 	test_catches_up(300, MEMBERS_CATCH_UP_LEAST);
 	test_rack_gives_again();
 	test_lost_state();
+	test_new_job_only();
 	return tap_end();
 }
