@@ -447,6 +447,123 @@ test_rack_steps_back(void)
 	rigged_close(&rig_plane);
 }
 
+/*
+ * Return the xid of the Join among the datagrams that were sent to the parent,
+ * or 0, and set *next to its iteration.
+ */
+static uint32_t
+find_join_up(uint32_t *next)
+{
+	struct control_join j;
+	struct control c;
+
+	for (uint32_t k = 0; k < rig_n; k++) {
+		if (rig_out[k].to == POST_PARENT &&
+		    rig_out[k].tos == CONTROL_TOS &&
+		    control_parse(rig_out[k].bytes, rig_out[k].len, &c) &&
+		    c.action == CONTROL_JOIN && control_get_join(&c, &j)) {
+			*next = j.next;
+			return c.xid;
+		}
+	}
+	return 0;
+}
+
+/* Let the rack act at this time; return what find_join_up() returns. */
+static uint32_t
+run_rack(uint64_t later_ns, uint32_t *next)
+{
+	rig_n = 0;
+	rig_now += later_ns;
+	iswitch_run_deadlines(&rig, rig_now);
+	outbox_flush(rig.out);
+	return find_join_up(next);
+}
+
+/* Send the parent's Ack of the Join with this xid. */
+static void
+answer_join(uint32_t xid, struct control_ack up)
+{
+	uint8_t m[256], *p;
+
+	p = control_put_ack(control_put(m, CONTROL_ACK, 1, xid), &up);
+	rig_n = 0;
+	iswitch_receive_parent(&rig, 1, CONTROL_TOS, m, (size_t)(p - m),
+	    rig_now);
+	outbox_flush(rig.out);
+}
+
+/*
+ * Test a rack that goes back while its Join from before is not answered yet.
+ * The answer to that Join does not mean that the parent knows of it.
+ */
+static void
+test_rack_steps_back_after_join(void)
+{
+	struct control_ack a, up = admit_rack();
+	uint32_t before, after, next = 0;
+	struct repair_help h;
+	struct seg g;
+
+	open_rack(2, (struct control_join){ .next = 5, .again = true });
+	up.elements = 8;
+	up.next = 5;
+	up.repairs = true;
+	before = run_rack(3500000000, &next);
+	ok(before != 0 && next == 5, "a rack renews its membership");
+	rig_join_as(1001, (struct control_join){ .type = CONTROL_WORKER,
+	    .worker = 1, .elements = 8, .next = 4 }, &a);
+	for (uint32_t i = 0; i < 4; i++)
+		rig_segment(i / 2, 4, i % 2, 4, 1);
+	answer_join(before, up);
+	iswitch_run_deadlines(&rig, rig_now);
+	outbox_flush(rig.out);
+	ok(!find_sent_up(SEG_TOS, &h, &g), "the answer to a Join from before "
+	    "the rack went back does not let it send");
+	after = find_join_up(&next);
+	if (after == 0)
+		after = run_rack(1000000000, &next);
+	ok(after != 0 && next == 4, "the rack sends a Join with the earlier "
+	    "iteration");
+	after = run_rack(1000000000, &next);
+	ok(after != 0 && next == 4, "a Join that is lost is sent again");
+	up.next = 4;
+	answer_join(after, up);
+	iswitch_run_deadlines(&rig, rig_now);
+	outbox_flush(rig.out);
+	ok(find_sent_up(SEG_TOS, &h, &g) && g.iteration == 4,
+	    "its answer lets the rack send");
+	rigged_close(&rig_plane);
+}
+
+/* Test a rack that goes back to an iteration that its parent refuses. */
+static void
+test_rack_steps_back_refused(void)
+{
+	const struct control_join j = { .type = CONTROL_WORKER, .worker = 1,
+	    .elements = 8, .next = 4 };
+	struct control_ack a, up = admit_rack();
+	uint32_t xid, next = 0;
+
+	open_rack(2, (struct control_join){ .next = 5, .again = true });
+	rig_join_as(1001, j, &a);
+	xid = run_rack(1000000000, &next);
+	up.status = CONTROL_REFUSED;
+	answer_join(xid, up);
+	ok(xid != 0 && rig.job[0]->core.members.present == 0,
+	    "if the parent refuses the earlier iteration, the members must "
+	    "join again");
+	ok(rig_join_as(1001, j, &a) == -1 && find_join_up(&next) != 0 &&
+	    next == 4, "the next Join of a worker is forwarded to the parent");
+	up = admit_rack();
+	up.elements = 8;
+	up.next = 4;
+	answer_join(find_join_up(&next), up);
+	ok(rig_join_as(1001, j, &a) == CONTROL_DONE && a.next == 4,
+	    "the worker is admitted if the parent admits the rack then");
+	rigged_close(&rig_plane);
+}
+
 /* Answer the last Probe to the parent, which is at t and has no segment. */
 static void
 send_parent_state(uint32_t t)
@@ -618,6 +735,8 @@ main(void)
 	test_rack_repairs();
 	test_rack_behind();
 	test_rack_steps_back();
+	test_rack_steps_back_after_join();
+	test_rack_steps_back_refused();
 	test_rack_gives_again();
 	test_core_follows_rack();
 	return tap_end();

@@ -880,6 +880,30 @@ test_lost_state(void)
 	rigged_close(&rig_plane);
 }
 
+/*
+ * A member that has lost its state is removed.  If H is the number of members,
+ * an iteration that only lacked that member is complete then.
+ */
+static void
+test_lost_state_completes(void)
+{
+	const struct job_conf cf = rig_conf(0);
+
+	rig_open(&cf, 0);
+	for (uint32_t w = 0; w < 3; w++)
+		join_probing(w, 0);
+	rig_now += 1000000000;
+	iswitch_run_deadlines(&rig, rig_now);
+	for (uint32_t t = 0; t < 6; t++)
+		for (uint32_t w = 0; w < 3 - (t == 5); w++)
+			rig_segment(w, t, 0, 4, 1);
+	ok(count_posts(POST_GROUP, SEG_TOS, 0) == 0, "an iteration lacks one member");
+	ok(join_probing(2, 0) == CONTROL_REFUSED &&
+	    count_posts(POST_GROUP, SEG_TOS, 0) == 1,
+	    "it is complete after this member has lost its state");
+	rigged_close(&rig_plane);
+}
+
 /* A worker with a ring may join only before the first sum is complete. */
 static void
 test_new_job_only(void)
@@ -932,6 +956,7 @@ main(void)
 	test_catches_up(300, MEMBERS_CATCH_UP_LEAST);
 	test_rack_gives_again();
 	test_lost_state();
+	test_lost_state_completes();
 	test_new_job_only();
 	return tap_end();
 }
