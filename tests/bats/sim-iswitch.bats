@@ -54,6 +54,25 @@ near() {
 	done
 }
 
+@test "a ring of segments sums a short vector as fast as a job of that length, also with losses" {
+	for n in 1 4; do
+		training "\"workers\": $n, \"ring_of_segments\": \"1MB\""
+		is aggregation_ns $((11 * 1514 + 2 * 1000 + 1000))
+	done
+	keys='"workers": 4, "rate": "100M", "propagation": "50us", "vector": "40kB", "loss": "5%", "iterations": 300'
+	training "$keys"
+	jq .max_aggregation_ns f >whole
+	training "$keys, \"ring_of_segments\": \"3MB\""
+	jq .max_aggregation_ns f >ring
+	# without notices about the end of a piece, the ring took 3 times as long
+	[ "$(cat ring)" -lt $((2 * $(cat whole))) ]
+	[ "$(cat ring)" -lt 20000000 ]
+	for keys in '"approach": "ps"' '"mode": "async"' '"program": "dlp", "iterations": 3'; do
+		run -1 training "\"ring_of_segments\": \"1MB\", $keys"
+		[[ $output == *'.ring_of_segments: '* ]]
+	done
+}
+
 @test "racks and their core have separate numbers of slots" {
 	# W = 1 in the racks: a segment returns from the core before the next
 	# one is sent

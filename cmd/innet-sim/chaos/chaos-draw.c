@@ -136,7 +136,7 @@ draw_speeds(struct rng *r, struct scenario_training *t)
 		0 };
 
 	t->rate_bps = rates[rng_below(r, 4)];
-	t->core_bps = t->server_bps = UINT64_MAX;
+	t->core_bps = t->server_bps = t->ring = UINT64_MAX;
 	t->propagation_ns = draw_scaled_ns(r, 500, 5e6);
 	t->switch_ns = draw_between(r, 0, 2000);
 	t->compute_ns = t->mode == TRAINING_SYNC && draw_chance(r, 0.2) ? 0 :

@@ -305,6 +305,10 @@ check_worker_fault(const struct scenario *s, const struct scenario_fault *f,
 			    "%s: only workers of a synchronous training job "
 			    "with a switch or a server can be replaced",
 			    training_name(t));
+		if (training_has_ring(t))
+			return json_reader_fail_at(r, "faults", i, "worker",
+			    "%s: a worker with a ring of segments cannot be "
+			    "replaced", training_name(t));
 		if (t->barrier)
 			return json_reader_fail_at(r, "faults", i, "worker",
 			    "%s: a worker cannot be replaced in a training job "

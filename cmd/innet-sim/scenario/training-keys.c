@@ -58,6 +58,10 @@ static const struct json_reader_key keys[] = {
 	{ "vector", JSON_READER_VECTOR, AT(elements), "auto", 1,
 	    VECTOR_MAX, .words = sizes,
 	    .help = "size of a gradient; auto: ppo, with dlp 24B" },
+	{ "ring_of_segments", JSON_READER_VECTOR, AT(ring), "none", 1,
+	    VECTOR_MAX, .words = none,
+	    .help = "size of a ring of segments in which the workers sum the "
+	    "vectors; none: no ring" },
 	{ "payload", JSON_READER_BYTES, AT(payload_bytes), "1472B", 12, 65500,
 	    .help = "UDP payload of a segment" },
 	{ "iterations", JSON_READER_COUNT, AT(iterations), "none", 1,
@@ -175,7 +179,7 @@ check_program(const struct scenario_training *t, size_t i,
     struct json_reader *r)
 {
 	static const char *const iswitch[] = { "approach", "mode", "rack",
-	    "slots_of_sums", "core_slots_of_sums", "payload", "staleness",
+	    "slots_of_sums", "core_slots_of_sums", "ring_of_segments", "payload", "staleness",
 	    "barrier", "server_rate", "core_rate", "message", "messages",
 	    "copy_rate", "auth", NULL };
 	static const char *const dlp[] = { "reduce", "straggler", NULL };
@@ -195,6 +199,24 @@ check_program(const struct scenario_training *t, size_t i,
 		return json_reader_fail_at(r, "trainings", i, "iterations",
 		    "a session of dlp needs a number of iterations, at most %d",
 		    INT32_MAX);
+	return true;
+}
+
+/* Refuse a ring unless a switch computes sums in a synchronous training job. */
+static bool
+check_ring(const struct scenario_training *t, size_t i, struct json_reader *r)
+{
+	static const char list[] = "trainings", key[] = "ring_of_segments";
+
+	if (!training_has_ring(t))
+		return true;
+	if (t->mode == TRAINING_ASYNC || t->approach != TRAINING_SWITCH)
+		return json_reader_fail_at(r, list, i, key,
+		    "needs a switch and mode sync");
+	if (seg_count((uint32_t)t->ring, training_floats(t)) >
+	    SEG_INDEX_MAX / 2)
+		return json_reader_fail_at(r, list, i, key,
+		    "has more than %d segments", SEG_INDEX_MAX / 2);
 	return true;
 }
 
@@ -232,7 +254,7 @@ training_check(const struct scenario_training *t, size_t i,
 	if (t->approach == TRAINING_RING && t->mode == TRAINING_ASYNC)
 		return json_reader_fail_at(r, list, i, "mode",
 		    "a ring is always synchronous; use mode sync");
-	if (!check_slots(t, i, r))
+	if (!check_slots(t, i, r) || !check_ring(t, i, r))
 		return false;
 	if (t->approach == TRAINING_RING && t->auth != TAG_AUTH_NONE)
 		return json_reader_fail_at(r, list, i, "auth",

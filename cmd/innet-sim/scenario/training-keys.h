@@ -50,6 +50,8 @@ struct scenario_training {
 	uint64_t slots, core_slots; /* number of slots for sums: see
 				     * training_slots() */
 	uint64_t elements;	/* number of elements of a vector */
+	uint64_t ring;	/* number of elements of a ring of segments; UINT64_MAX:
+			 * no ring */
 	uint64_t payload_bytes;
 	uint64_t iterations;		/* UINT64_MAX: no limit */
 	uint64_t staleness;
@@ -134,6 +136,13 @@ training_slots(const struct scenario_training *t, bool core)
 	    t->core_slots : t->slots;
 
 	return n >= UINT64_MAX - 1 ? 0 : (uint32_t)n;
+}
+
+/* Do the workers have a ring of segments? */
+static inline bool
+training_has_ring(const struct scenario_training *t)
+{
+	return t->ring != UINT64_MAX;
 }
 
 /* Return the number of floats in the vector. */

@@ -143,7 +143,7 @@ open_worker(struct sim *s, struct train_worker *w)
 	} else if (train_is_dlp(t)) {
 		train_dlp_open(w, s->now_ns);
 	} else if (t->cf->mode == TRAINING_SYNC) {
-		if (plan != NULL && plan->ring)
+		if (training_has_ring(t->cf) || (plan != NULL && plan->ring))
 			train_pieces_open(s, w);
 		train_open_sync_worker(s, w, 0, 1);
 	} else {
@@ -232,7 +232,8 @@ add_training(struct sim *s, uint32_t k, struct sim_node *node)
 	const struct scenario_training *cf = get_training(s->sc, k);
 
 	*t = (struct training){ .cf = cf, .number = k, .sw = node,
-	    .racks = count_racks(cf), .elements = training_elements(cf),
+	    .racks = count_racks(cf), .elements = training_has_ring(cf) ?
+	    (uint32_t)cf->ring : training_elements(cf),
 	    .floats = training_floats(cf), .busy = (uint32_t)cf->workers,
 	    .carried = 1 };
 	t->segs = seg_count(t->elements, t->floats);

@@ -54,19 +54,32 @@ name_segment(const struct train_worker *w, uint32_t k, uint32_t i)
 }
 
 /*
- * Add the next piece, which has random length.  The last segment of a piece may
- * have only one of the two floats of the ledger.
+ * Draw the length of a piece, in floats of simulated segments.  The last
+ * segment of a piece may have only one of the two floats of the ledger.
  */
+static uint32_t
+draw_length(struct train_worker *w)
+{
+	const uint32_t ring = w->t->segs * LEDGER_FLOATS;
+	struct rng *r = &w->pieces->lengths;
+
+	return 1 + (uint32_t)rng_below(r, rng_below(r, 4) == 0 ?
+	    RINGS * ring - 1 : ring);
+}
+
+/* Add the next piece: a random vector of the ledger, or a vector of ones. */
 static void
 add_piece(struct train_worker *w)
 {
 	struct train_pieces *p = w->pieces;
-	const uint32_t ring = w->t->segs * LEDGER_FLOATS,
-	    n = 1 + (uint32_t)rng_below(&p->lengths,
-	    rng_below(&p->lengths, 4) == 0 ? RINGS * ring - 1 : ring);
+	const bool checked = w->t->ledger != NULL;
+	const uint32_t n = checked ? draw_length(w) :
+	    seg_count(training_elements(w->t->cf), w->t->floats);
 	float *vec = sim_alloc(n + 1, sizeof(*vec), "pieces");
 
-	for (uint32_t i = 0; i < n; i += LEDGER_FLOATS) {
+	for (uint32_t i = 0; i < n && !checked; i++)
+		vec[i] = 1;
+	for (uint32_t i = 0; i < n && checked; i += LEDGER_FLOATS) {
 		const struct seg g = name_segment(w, p->added,
 		    i / LEDGER_FLOATS);
 
@@ -76,6 +89,17 @@ add_piece(struct train_worker *w)
 	sync_ring_add(&p->ring, vec, n);
 	p->added++;
 	p->left--;
+}
+
+/* Check a sum of vectors of ones. */
+static void
+count_wrong_ones(const struct train_worker *w, const struct sync_ring_piece *p)
+{
+	bool right = p->least == p->most;
+
+	for (uint32_t i = 0; i < p->elements; i++)
+		right = right && p->vec[i] == (float)p->most;
+	w->t->n[TRAIN_WRONG] += !right;
 }
 
 /* Check the sum of a piece: each element of each worker is in it once. */
@@ -115,7 +139,10 @@ train_pieces_run(struct sim *s, struct train_worker *w)
 
 	sync_ring_run(&p->ring, &w->l, s->now_ns);
 	for (; sync_ring_take(&p->ring, &done); p->checked++) {
-		check_piece(s, w, &done);
+		if (w->t->ledger != NULL)
+			check_piece(s, w, &done);
+		else
+			count_wrong_ones(w, &done);
 		free(done.vec);
 	}
 	while (p->left > 0 && sync_ring_has_room(&p->ring)) {
@@ -127,7 +154,8 @@ train_pieces_run(struct sim *s, struct train_worker *w)
 void
 train_pieces_add(struct sim *s, struct train_worker *w)
 {
-	w->pieces->left = 1 + (uint32_t)rng_below(&w->pieces->lengths, PIECES);
+	w->pieces->left = w->t->ledger == NULL ? 1 :
+	    1 + (uint32_t)rng_below(&w->pieces->lengths, PIECES);
 	train_pieces_run(s, w);
 }
 
@@ -141,13 +169,16 @@ void
 train_pieces_put(const struct train_worker *w, uint32_t iteration, uint32_t i,
     uint8_t *vec)
 {
+	const uint32_t n = w->t->carried;
+
 	memcpy(vec, sync_ring_gradient(&w->pieces->ring, &w->l, iteration) +
-	    i * LEDGER_FLOATS, 4 * LEDGER_FLOATS);
+	    (size_t)i * n, 4 * (size_t)n);
 }
 
 void
 train_pieces_store(struct train_worker *w, const struct seg *g)
 {
 	sync_ring_store(&w->pieces->ring, &w->l, g);
-	w->t->ledger->results++;
+	if (w->t->ledger != NULL)
+		w->t->ledger->results++;
 }

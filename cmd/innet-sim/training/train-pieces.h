@@ -1,9 +1,10 @@
 /*
  * train-pieces.h - workers whose gradients are pieces of a ring of segments
  *
- * Under --chaos --ring, the gradient of an iteration consists of up to four
- * pieces of random lengths, like the buckets of a large model.  A worker adds
- * all of them to its ring (common/iswitch/sync-ring.h) and waits for all
+ * In a scenario with ring_of_segments, each gradient is one piece of the ring
+ * (common/iswitch/sync-ring.h).  Under --chaos --ring, the gradient of an
+ * iteration consists of up to four pieces of random lengths, like the buckets
+ * of a large model.  A worker adds all of them to its ring and waits for all
  * results.  Each element of a result is checked.
  */
 #ifndef INNET_SIM_TRAIN_PIECES_H

@@ -51,7 +51,7 @@ static uint64_t
 get_cost_ns(const struct train_worker *w)
 {
 	return train_cost_ns(w->t, is_ring(w) ? train_ring_bytes(w) :
-	    4 * (uint64_t)w->t->elements);
+	    4 * (uint64_t)training_elements(w->t->cf));
 }
 
 /* Enter a phase that lasts span_ns. */

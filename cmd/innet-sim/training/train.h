@@ -91,7 +91,8 @@ struct training {
 	struct sim_node *server;	/* or NULL */
 	struct sim_node *host;		/* nodes of the workers */
 	struct train_worker *w;
-	uint32_t floats, elements, segs;
+	uint32_t floats, elements, segs;	/* of a vector, or of the ring
+						 * of segments */
 	uint32_t number;		/* index in the scenario */
 	uint32_t joined; /* number of workers that have joined; when all have,
 			  * the training job begins */
