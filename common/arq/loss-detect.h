@@ -57,6 +57,9 @@ struct loss_detect {
 					   LOSS_DETECT_NOTHING */
 	uint32_t owed_xid;		/* xid of the Probe that the notice
 					 * answers */
+	uint32_t owed_upto;		/* the member expects another notice
+					 * when this number of segments is
+					 * complete; 0: it does not */
 	bool fenced;			/* asynchronous: `fence` has been set
 					 * since t began */
 	uint32_t fence;			/* asynchronous: mark made when a Probe

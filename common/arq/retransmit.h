@@ -98,6 +98,9 @@ struct retransmit_probed {
 	uint32_t xid;
 	uint32_t round;			/* asynchronous: the round whose results
 					 * the Probe requests */
+	uint32_t upto, seen;		/* `upto` and `seen` of the Probe */
+	uint32_t asked;			/* number of results that the Probe
+					 * requested */
 	uint32_t came;			/* number of results that the Probe
 					 * requested and that have arrived */
 	uint64_t at_ns;			/* time when the Probe was sent */
@@ -908,14 +911,40 @@ retransmit_update_path(struct retransmit *m, const struct repair_state *st,
 }
 
 /*
- * Tell whether results that should have arrived already are missing.  `owed`
- * says whether some results are outstanding.
+ * Does the other side send none of the results that Probe p has requested,
+ * although they cannot be on their way any more?  It sends each member a limited
+ * number of repeated results (job_may_resend()).
+ */
+static inline bool
+retransmit_is_withheld(const struct repair_state *st,
+    const struct retransmit_probed *p)
+{
+	return !st->notice && st->resent == 0 && p->asked > 0 &&
+	    p->seen == st->mark;
+}
+
+/*
+ * Tell whether results that should have arrived already are missing, and can be
+ * requested at once.  `owed` says whether some results are outstanding.
  */
 static inline bool
 retransmit_lacks_results(
     const struct repair_state *st, const struct retransmit_probed *p, bool owed)
 {
-	return (!st->notice && st->resent > p->came) || (st->whole && owed);
+	return (!st->notice && st->resent > p->came) ||
+	    (st->whole && owed && !retransmit_is_withheld(st, p));
+}
+
+/*
+ * Tell whether results that Probe p is about are outstanding: those of the
+ * segments that were sent before it, or of the whole iteration.
+ */
+static inline bool
+retransmit_is_owed(const struct retransmit *m,
+    const struct retransmit_probed *p)
+{
+	return p->upto > 0 && p->upto < m->segs ? m->first < p->upto :
+	    m->out > 0 || m->fetches;
 }
 
 /* Request the missing results according to a STATE of this iteration. */
@@ -925,7 +954,7 @@ retransmit_check_results(struct retransmit *m, const struct repair_state *st,
 {
 	if (!st->notice)
 		retransmit_adjust_asking(m, st->resent, p->came);
-	if (retransmit_lacks_results(st, p, m->out > 0 || m->fetches)) {
+	if (retransmit_lacks_results(st, p, retransmit_is_owed(m, p))) {
 		retransmit_want_probe(m, now_ns);
 		retransmit_reduce_window(m, now_ns);
 	}
@@ -1136,7 +1165,7 @@ retransmit_fill_probe(struct retransmit *m, uint32_t xid, struct repair_help *h,
 		asked++;
 	}
 	*p = (struct retransmit_probed){ .xid = xid, .round = m->round,
-	    .at_ns = now_ns };
+	    .upto = h->upto, .seen = h->seen, .asked = asked, .at_ns = now_ns };
 	m->tail = m->serial;
 	m->n[RETRANSMIT_PROBES_SENT]++;
 	m->asks = true;
@@ -1154,6 +1183,7 @@ retransmit_ask_round(struct retransmit *m, struct repair_help *h, uint8_t *room,
 	if (!repair_add(&h->lacks, room, i))
 		return false;
 	m->s[i].asked = m->probe;
+	m->probed[m->probe % RETRANSMIT_PROBES].asked++;
 	return true;
 }
 

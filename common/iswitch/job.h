@@ -188,6 +188,8 @@ struct job {
 	struct { int64_t t; uint32_t n; } done[JOB_DONE];
 	bool notify;			/* an iteration is complete, so notices
 					 * must be sent */
+	bool owes_part;			/* a member expects a notice about a
+					 * part of an iteration */
 	struct retransmit *retransmit;	/* owned; retransmission to the parent;
 					 * NULL: the parent does not repair
 					 * losses */
@@ -758,7 +760,7 @@ job_count_completion(struct job *j, int64_t t, uint32_t i)
 		j->done[k].t = t;
 		j->done[k].n = 0;
 	}
-	j->notify |= ++j->done[k].n == j->sums.s.segs;
+	j->notify |= ++j->done[k].n == j->sums.s.segs || j->owes_part;
 }
 
 static inline bool

@@ -391,6 +391,21 @@ iswitch_has_sent_all(const struct job *j, uint32_t id, int64_t t)
 	       !job_answer_is_queued(j, id, t, j->sums.s.segs - 1);
 }
 
+/* Has the switch sent the results of the first n segments of t? */
+static inline bool
+iswitch_has_sent_part(const struct job *j, int64_t t, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t at = sums_at(&j->sums, t, i);
+		const int is = sums_compare(&j->sums, at, t, i);
+
+		if (is < 0 || (is == 0 &&
+		    j->sums.slot[at].state != SUMS_COMPLETE))
+			return false;
+	}
+	return true;
+}
+
 /*
  * Send a STATE to member `id`.  The STATE lists which of the first `upto`
  * segments of iteration t were lost on the way from the member.
@@ -625,6 +640,23 @@ iswitch_lacks_room(const struct job *j, uint32_t id,
 		   iswitch_unwrap_iteration(j, id, h->iteration), h->upto);
 }
 
+/*
+ * Member `id` has sent the first `upto` segments of t, which is not complete.
+ * Tell whether these segments are complete.  If they are not, the member gets a
+ * notice when they are.
+ */
+static inline bool
+iswitch_promise_part(struct job *j, uint32_t id, int64_t t, uint32_t upto)
+{
+	if (upto == 0 || upto >= j->sums.s.segs || job_acts_as_server(j))
+		return false;
+	if (iswitch_has_sent_part(j, t, upto))
+		return true;
+	j->members.m[id].loss_detect->owed_upto = upto;
+	j->owes_part = true;
+	return false;
+}
+
 static inline void
 iswitch_receive_probe(struct iswitch *s, struct job *j, uint32_t id,
     uint32_t xid, const struct repair_help *h)
@@ -659,9 +691,11 @@ iswitch_receive_probe(struct iswitch *s, struct job *j, uint32_t id,
 	st.whole = iswitch_has_sent_all(j, id, t);
 	if (t > m->loss_detect->t)
 		loss_detect_start(m->loss_detect, j->sums.s.segs, t);
+	m->loss_detect->owed_upto = 0;
 	if (!st.whole) {
 		m->loss_detect->owed = t;
 		m->loss_detect->owed_xid = xid;
+		st.whole = iswitch_promise_part(j, id, t, upto);
 	}
 	if (t == probed)
 		st.resent = iswitch_resend_results(s, j, id, t, h);
@@ -673,7 +707,7 @@ iswitch_send_notices(struct iswitch *s, struct job *j)
 {
 	if (!j->notify)
 		return;
-	j->notify = false;
+	j->notify = j->owes_part = false;
 	for (uint32_t i = 0; i < j->members.count; i++) {
 		struct repair_state st = { .whole = true, .notice = true };
 		struct loss_detect *g = j->members.m[i].loss_detect;
@@ -694,7 +728,16 @@ iswitch_send_notices(struct iswitch *s, struct job *j)
 			iswitch_send_state(s, j, i, g->owed, g->owed_xid, 0,
 			    &st);
 			g->owed = LOSS_DETECT_NOTHING;
+			g->owed_upto = 0;
+		} else if (g->high >= g->owed_upto) {
+			g->owed_upto = 0; /* later results will show which
+					   * results were lost */
+		} else if (iswitch_has_sent_part(j, g->owed, g->owed_upto)) {
+			iswitch_send_state(s, j, i, g->owed, g->owed_xid, 0,
+			    &st);
+			g->owed_upto = 0;
 		}
+		j->owes_part |= g->owed_upto > 0;
 	}
 }
 

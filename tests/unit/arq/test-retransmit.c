@@ -219,6 +219,62 @@ test_time(void)
 	retransmit_free(&m);
 }
 
+/* A notice about the first segments of a vector that is filled piece by piece. */
+static void
+test_part(void)
+{
+	struct retransmit m = make_queue(10, 0);
+	struct repair_help h;
+
+	m.fills = true;
+	retransmit_start(&m, 6, 0);
+	retransmit_fill(&m, 4, true, 0);
+	send_all(&m, 44, 0);
+	ok(probed(&m, &h, 0) && h.upto == 4, "a member sends a Probe after a "
+	    "piece");
+	for (uint32_t i = 0; i < 3; i++)
+		retransmit_take(&m, i, MS);
+	receive_state(&m, (struct repair_state){ .seen = 4 }, 0, MS);
+	ok(!probed(&m, &h, MS), "it waits while other members may be late");
+	receive_state(&m, (struct repair_state){ .seen = 4, .whole = true,
+	    .notice = true, .mark = 4 }, 0, 2 * MS);
+	ok(probed(&m, &h, 2 * MS) && h.lacks.base == 3 && h.upto == 4,
+	    "it requests the missing result of the piece after a notice");
+	retransmit_take(&m, 3, 3 * MS);
+	retransmit_fill(&m, 6, true, 3 * MS);
+	send_all(&m, 44, 3 * MS);
+	receive_state(&m, (struct repair_state){ .seen = 4, .whole = true,
+	    .mark = 4 }, 0, 3 * MS);
+	ok(m.n[RETRANSMIT_REPEATED] == 0 && !m.s[4].asked,
+	    "a STATE about a piece says nothing about the next piece");
+	retransmit_free(&m);
+}
+
+/*
+ * Seed 9510982980: a switch that has sent a member too many results again sends
+ * it nothing for a while.  The member must not send a Probe for each STATE.
+ */
+static void
+test_withheld(void)
+{
+	struct retransmit m = make_queue(10, 0);
+	struct repair_help h;
+	const struct repair_state st = { .seen = 10, .whole = true,
+	    .mark = 10 };
+
+	send_all(&m, 44, 0);
+	probed(&m, &h, 0);
+	receive_state(&m, st, 0, MS);
+	ok(probed(&m, &h, MS) && h.seen == 10 && h.lacks.bytes == 2,
+	    "a member requests the results that a STATE says are complete");
+	receive_state(&m, st, 0, 2 * MS);
+	ok(!probed(&m, &h, 2 * MS), "if the switch sends none of them, the "
+	    "member sends no Probe at once");
+	ok(retransmit_deadline_ns(&m) < 3 * RETRANSMIT_CEILING_NS,
+	    "it sends the next Probe later");
+	retransmit_free(&m);
+}
+
 /* Results arrive slowly, and the answers to Probes wait behind them. */
 static void
 test_slow(void)
@@ -694,6 +750,8 @@ main(void)
 	test_state();
 	test_nack();
 	test_time();
+	test_part();
+	test_withheld();
 	test_slow();
 	test_gaps();
 	test_slack();

@@ -180,6 +180,44 @@ test_states(void)
 	rigged_close(&rig_plane);
 }
 
+/* A member has sent only the start of a vector, for example in a ring. */
+static void
+test_part(void)
+{
+	struct repair_help h = { .mark = 4, .upto = 4, .last = REPAIR_NONE };
+	struct repair_state s;
+
+	open_with(2);
+	for (uint32_t i = 0; i < 4; i++)
+		add(0, 0, i);
+	ok(probe(0, &h, &s) == 1 && !s.whole && !s.notice,
+	    "a STATE says that the results below upto are not complete");
+	for (uint32_t i = 0; i < 3; i++)
+		add(1, 0, i);
+	ok(state(0, &s) == 0, "no notice is sent while one result is missing");
+	add(1, 0, 3);
+	ok(state(0, &s) == 1 && s.whole && s.notice,
+	    "a notice follows when the results below upto are complete");
+	ok(probe(1, &h, &s) == 1 && s.whole && !s.notice,
+	    "a STATE says that the results below upto are complete");
+	for (uint32_t i = 4; i < 8; i++)
+		add(0, 0, i);
+	h.mark = h.upto = 8;
+	probe(0, &h, &s);
+	add(0, 0, 8);
+	for (uint32_t i = 4; i < 8; i++)
+		add(1, 0, i);
+	ok(state(0, &s) == 0, "a member that has sent later segments gets no "
+	    "notice about the earlier ones");
+	for (uint32_t i = 8; i < SEGS; i++) {
+		add(0, 0, i);
+		add(1, 0, i);
+	}
+	ok(state(0, &s) == 1 && s.whole && s.notice && rig_count(JOB_NOTICES)
+	    == 3, "each member gets a notice about the whole iteration");
+	rigged_close(&rig_plane);
+}
+
 /* Serial numbers and iterations wrap around. */
 static void
 test_wraps(void)
@@ -278,6 +316,7 @@ main(void)
 {
 	test_nacks();
 	test_states();
+	test_part();
 	test_wraps();
 	test_closed();
 	test_recounts();
