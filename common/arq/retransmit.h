@@ -32,6 +32,7 @@
 #include <string.h>
 
 #include "common/arq/rtt.h"
+#include "common/arq/send-limits.h"
 #include "common/wire/repair.h"
 
 enum {
@@ -47,8 +48,6 @@ enum {
 					 * unanswered */
 	RETRANSMIT_WINDOW = 1024,	/* default window, in segments */
 	RETRANSMIT_ORDER = 8,		/* largest value of order_slack */
-	RETRANSMIT_LOST = 16,		/* least number of lost segments that
-					 * can indicate a short queue */
 	RETRANSMIT_FIRST_NS = 20000000, /* time-out before the first sample */
 	RETRANSMIT_GRAIN_NS = 100000,	/* typical delay with which a sleeping
 					 * process wakes up */
@@ -188,17 +187,10 @@ struct retransmit {
 	bool wants;			/* a Probe must be sent at want_ns */
 	uint32_t moved;			/* number of segments sent and received
 					 * since the last Probe */
-	uint64_t want_ns, news_ns, progress_ns, probed_ns, cut_ns;
+	uint64_t want_ns, news_ns, progress_ns, probed_ns;
 	struct rtt rtt;
-	uint64_t last_rtt_ns, least_rtt_ns;	/* 0 if there is no sample */
-	uint32_t window, slow, grown, window_most;	/* limits of `out`, and
-							 * the parameters of
-							 * these limits */
-	uint32_t allowed;		/* limit of `flight` */
-	uint32_t asking;		/* number of results that a Probe may
-					 * request */
-	uint32_t lost, there;		/* since `allowed` changed: number of
-					 * segments lost; number arrived */
+	struct send_limits limit;	/* limits of `out`, of `flight` and of
+					 * the results that a Probe requests */
 	uint32_t lossy;			/* number of iterations, from this one
 					 * on, that end with a Probe */
 	uint32_t order_slack;		/* how long to wait for a late packet,
@@ -222,13 +214,6 @@ static inline bool retransmit_init(struct retransmit *m, uint32_t segs,
 
 /* Return the number of bytes of memory for vectors of `segs` segments. */
 static inline uint64_t retransmit_bytes(uint32_t segs);
-
-/*
- * Set the first window and the largest window.  A window is the maximum number
- * of segments that were sent and have no result.
- */
-static inline void retransmit_window(struct retransmit *m, uint32_t first,
-    uint32_t most);
 
 /* Add a sample: a round trip of rtt_ns. */
 static inline void retransmit_sample(struct retransmit *m, uint64_t rtt_ns);
@@ -393,22 +378,12 @@ retransmit_bytes(uint32_t segs)
 }
 
 static inline void
-retransmit_window(struct retransmit *m, uint32_t first, uint32_t most)
-{
-	m->window_most = m->allowed = m->asking = m->slow = most;
-	m->window = first < most ? first : most;
-	m->grown = 0;
-}
-
-static inline void
 retransmit_sample(struct retransmit *m, uint64_t rtt_ns)
 {
 	const bool first = m->rtt.base_ns == 0;
 
 	rtt_sample(&m->rtt, &retransmit_rtt, rtt_ns);
-	m->last_rtt_ns = rtt_ns > 0 ? rtt_ns : 1;
-	if (first || m->last_rtt_ns < m->least_rtt_ns)
-		m->least_rtt_ns = m->last_rtt_ns;
+	send_limits_note_rtt(&m->limit, rtt_ns, first);
 }
 
 static inline bool
@@ -437,7 +412,7 @@ retransmit_start(struct retransmit *m, uint32_t t, uint64_t now_ns)
 	m->readied = m->next = m->upto = m->skipped = 0;
 	m->filled = m->fills ? 0 : m->segs;
 	m->here = m->first = m->out = m->flight = m->taken_back = 0;
-	m->lost = m->there = m->highest = m->gap_from = 0;
+	m->limit.lost = m->limit.there = m->highest = m->gap_from = 0;
 	if (!m->acks)		/* asynchronous rounds continue */
 		m->last = REPAIR_NONE;
 	m->wants = m->idle = m->fetches = false;
@@ -491,25 +466,13 @@ retransmit_want_probe(struct retransmit *m, uint64_t now_ns)
 	m->wants = true;
 }
 
-/*
- * React to lost packets.  If the round trip time shows that a queue has grown,
- * reduce the window to the number of segments that the path can contain while
- * the queue is empty.
- */
+/* React to lost packets. */
 static inline void
-retransmit_reduce_window(struct retransmit *m, uint64_t now_ns)
+retransmit_note_loss(struct retransmit *m, uint64_t now_ns)
 {
-	const uint64_t most_ns = m->least_rtt_ns * 3 / 2 + RETRANSMIT_GRAIN_NS;
-	uint64_t w;
-
 	m->lost_any = true;
 	m->lossy = RETRANSMIT_LOSSY;
-	if (m->last_rtt_ns <= most_ns ||
-	    now_ns - m->cut_ns <= 2 * m->last_rtt_ns)
-		return;
-	w = m->window * most_ns / m->last_rtt_ns;
-	m->slow = m->window = w < 16 ? 16 : (uint32_t)w;
-	m->cut_ns = now_ns;
+	send_limits_reduce_window(&m->limit, RETRANSMIT_GRAIN_NS, now_ns);
 }
 
 /* Record that segment i is being sent now. */
@@ -542,7 +505,7 @@ retransmit_next_repeat(struct retransmit *m, uint32_t most, uint32_t *first,
 {
 	uint32_t n = 0;
 
-	while (m->agains > 0 && n < most && m->flight < m->allowed) {
+	while (m->agains > 0 && n < most && m->flight < m->limit.flight) {
 		const uint32_t i = m->again[m->again_first % m->segs];
 
 		if ((m->s[i].flags & RETRANSMIT_AGAIN) != 0 && n > 0 &&
@@ -612,7 +575,7 @@ retransmit_may_send_ahead(const struct retransmit *m)
 	if (m->span != 0 && retransmit_find_fitting(m) == m->readied)
 		return false;
 	return m->order != NULL || m->acks || m->unbound ||
-	    m->out < m->window;
+	    m->out < m->limit.window;
 }
 
 static inline uint32_t
@@ -623,7 +586,7 @@ retransmit_next_run(struct retransmit *m, uint32_t most, uint32_t *first,
 
 	*again = n > 0;
 	while (!*again && m->next < m->readied && n < most &&
-	    m->flight < m->allowed && retransmit_may_send_ahead(m)) {
+	    m->flight < m->limit.flight && retransmit_may_send_ahead(m)) {
 		const uint32_t i = retransmit_pick_next(m);
 
 		if (n > 0 && (i != *first + n ||
@@ -654,7 +617,7 @@ retransmit_has_segment(const struct retransmit *m)
 static inline bool
 retransmit_has_run(const struct retransmit *m)
 {
-	return m->flight < m->allowed && retransmit_has_segment(m);
+	return m->flight < m->limit.flight && retransmit_has_segment(m);
 }
 
 static inline void
@@ -693,7 +656,7 @@ retransmit_take(struct retransmit *m, uint32_t i, uint64_t now_ns)
 	m->out -= s->times > 0;
 	if ((s->flags & RETRANSMIT_IN_FLIGHT) != 0) {
 		m->flight--;
-		m->there++;
+		m->limit.there++;
 	}
 	m->agains -= (s->flags & RETRANSMIT_AGAIN) != 0;
 	s->flags = RETRANSMIT_HERE | (s->flags & RETRANSMIT_QUEUED);
@@ -707,11 +670,7 @@ retransmit_take(struct retransmit *m, uint32_t i, uint64_t now_ns)
 		m->last = i;
 	m->news_ns = m->progress_ns = now_ns;
 	m->idle = false;
-	if (m->window < m->window_most && (m->window < m->slow ||
-	    ++m->grown >= m->window)) {
-		m->window++;
-		m->grown = 0;
-	}
+	send_limits_grow_window(&m->limit);
 	m->highest = i > m->highest ? i : m->highest;
 	end = m->highest > RETRANSMIT_SLACK ? m->highest - RETRANSMIT_SLACK : 0;
 	for (; m->gap_from < end; m->gap_from++) {
@@ -772,48 +731,13 @@ retransmit_receive_lacks(struct retransmit *m, const struct repair_bitmap *b,
 		s->flags = (uint8_t)((s->flags & RETRANSMIT_HERE) |
 		    RETRANSMIT_QUEUED | RETRANSMIT_AGAIN);
 		m->agains++;
-		m->lost++;
+		m->limit.lost++;
 		any = true;
 	}
 	if (any) {
 		m->progress_ns = now_ns;
-		retransmit_reduce_window(m, now_ns);
+		retransmit_note_loss(m, now_ns);
 	}
-}
-
-/*
- * Adjust the limit on segments in flight.  If most of the segments in flight
- * were lost, the queue in the path is short.
- */
-static inline void
-retransmit_adjust_allowed(struct retransmit *m)
-{
-	const uint32_t some = m->there + m->there / 4;
-
-	if (m->lost >= RETRANSMIT_LOST && m->lost > m->there) {
-		if (some < m->allowed)
-			m->allowed = some < 2 ? 2 : some;
-	} else if (m->lost <= m->there && m->there > 0 &&
-	    m->lost + m->there >= m->allowed / 2 &&
-	    m->allowed < m->window_most) {
-		m->allowed += m->allowed / 8 + 1;
-	} else if (m->lost > m->there || m->lost + m->there < 8) {
-		return;
-	}
-	m->lost = m->there = 0;
-}
-
-/*
- * Adjust the number of results that one Probe requests.  The other side sent
- * `resent` results again, and `came` of these results arrived.
- */
-static inline void
-retransmit_adjust_asking(struct retransmit *m, uint32_t resent, uint32_t came)
-{
-	if (resent >= RETRANSMIT_LOST && 2 * came < resent)
-		m->asking = came + came / 4 < 8 ? 8 : came + came / 4;
-	else if (resent >= m->asking / 2 && m->asking < m->window_most)
-		m->asking += m->asking / 8 + 1;
 }
 
 /*
@@ -912,8 +836,8 @@ retransmit_update_path(struct retransmit *m, const struct repair_state *st,
 
 /*
  * Does the other side send none of the results that Probe p has requested,
- * although they cannot be on their way any more?  It sends each member a limited
- * number of repeated results (job_may_resend()).
+ * although they cannot be on their way any more?  It sends each member only a
+ * limited number of repeated results (job_may_resend()).
  */
 static inline bool
 retransmit_is_withheld(const struct repair_state *st,
@@ -953,10 +877,11 @@ retransmit_check_results(struct retransmit *m, const struct repair_state *st,
     const struct retransmit_probed *p, uint64_t now_ns)
 {
 	if (!st->notice)
-		retransmit_adjust_asking(m, st->resent, p->came);
+		send_limits_adjust_asking(&m->limit, st->resent,
+		    p->came);
 	if (retransmit_lacks_results(st, p, retransmit_is_owed(m, p))) {
 		retransmit_want_probe(m, now_ns);
-		retransmit_reduce_window(m, now_ns);
+		retransmit_note_loss(m, now_ns);
 	}
 	if (m->wants && st->whole)
 		m->moved = RETRANSMIT_MOVED;	/* all other results have
@@ -980,7 +905,7 @@ retransmit_apply_state(struct retransmit *m, const struct repair_state *st,
 			continue;
 		s->flags &= (uint8_t)~RETRANSMIT_IN_FLIGHT;
 		m->flight--;
-		m->there++;
+		m->limit.there++;
 		if (m->acks) {
 			s->flags = RETRANSMIT_HERE;
 			m->here++;
@@ -990,8 +915,8 @@ retransmit_apply_state(struct retransmit *m, const struct repair_state *st,
 	retransmit_receive_lacks(m, &st->lacks, st->seen,
 	    p->at_ns - m->order_slack * m->rtt.srtt_ns / 8, now_ns);
 	if (st->notice && !st->whole)
-		m->lost = 0;	/* the job was not open at that time */
-	retransmit_adjust_allowed(m);
+		m->limit.lost = 0;	/* the job was not open at that time */
+	send_limits_adjust_flight(&m->limit);
 	if (!m->acks)
 		retransmit_check_results(m, st, p, now_ns);
 	m->idle = m->agains == 0 && !m->wants && m->upto == m->filled;
@@ -1133,7 +1058,7 @@ static inline bool
 retransmit_needs_tail_probe(const struct retransmit *m)
 {
 	const bool blocked =
-	    m->flight >= m->allowed && retransmit_has_segment(m);
+	    m->flight >= m->limit.flight && retransmit_has_segment(m);
 
 	return (m->acks || m->lossy > 0) && m->serial != m->tail &&
 	    (m->upto == m->filled || blocked);
@@ -1151,8 +1076,8 @@ retransmit_fill_probe(struct retransmit *m, uint32_t xid, struct repair_help *h,
 	    .mark = m->serial, .seen = m->seen, .last = m->last,
 	    .round = m->round, .last_round = m->last_round,
 	    .upto = m->order != NULL ? m->segs : m->upto };
-	for (uint32_t i = 0; !m->acks && i < m->filled && asked < m->asking;
-	    i++) {
+	for (uint32_t i = 0; !m->acks && i < m->filled &&
+	    asked < m->limit.asking; i++) {
 		struct retransmit_segment *s = &m->s[i];
 
 		if ((s->flags & RETRANSMIT_HERE) != 0 ||

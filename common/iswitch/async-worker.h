@@ -42,6 +42,7 @@
 #include <stdio.h>
 
 #include "common/arq/retransmit.h"
+#include "common/arq/send-limits.h"
 #include "common/iswitch/async-weights.h"
 #include "common/iswitch/membership.h"
 
@@ -294,7 +295,7 @@ async_worker_start_repair(struct async_worker *w, uint64_t now_ns)
 	if (!retransmit_init(&w->retransmit, segs, false))
 		return false;
 	w->retransmit.acks = true;
-	retransmit_window(&w->retransmit, segs, segs);
+	send_limits_set(&w->retransmit.limit, segs, segs);
 	if (w->in.rtt_ns > 0)
 		retransmit_sample(&w->retransmit, w->in.rtt_ns);
 	retransmit_start(&w->retransmit, (w->pushes - 1) & (SEG_ITERATIONS - 1),

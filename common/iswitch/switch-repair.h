@@ -23,6 +23,7 @@
 
 #include "common/arq/loss-detect.h"
 #include "common/arq/retransmit.h"
+#include "common/arq/send-limits.h"
 #include "common/iswitch/job-async-server.h"
 #include "common/iswitch/job-segments.h"
 #include "common/iswitch/sums.h"
@@ -793,7 +794,7 @@ iswitch_retransmit_resume(struct iswitch_job *job, uint64_t now_ns)
 						 * repair losses */
 		return;
 	}
-	retransmit_window(core->retransmit, RETRANSMIT_WINDOW,
+	send_limits_set(&core->retransmit->limit, RETRANSMIT_WINDOW,
 	    RETRANSMIT_WINDOW);
 	core->retransmit->span = job->parent.membership.span;
 	if (core->cf->async)

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/arq/send-limits.h"
 #include "common/iswitch/membership.h"
 #include "common/iswitch/sync-worker.h"
 
@@ -126,9 +127,9 @@ sync_worker_resume(struct sync_worker *l, uint64_t now_ns)
 	l->slow = sync_worker_window_max(l);
 	l->retransmit.unbound = l->in.whole;
 	if (l->in.whole)	/* a server answers only whole vectors */
-		retransmit_window(&l->retransmit, l->segs, l->segs);
+		send_limits_set(&l->retransmit.limit, l->segs, l->segs);
 	else
-		retransmit_window(&l->retransmit, l->window, l->slow);
+		send_limits_set(&l->retransmit.limit, l->window, l->slow);
 	l->retransmit.span = l->in.span;
 	if (l->retransmit.rtt.srtt_ns == 0 && l->in.rtt_ns > 0)
 		retransmit_sample(&l->retransmit, l->in.rtt_ns);

@@ -90,7 +90,7 @@ check(void)
 	must(m.next <= m.readied && m.readied <= m.segs && m.upto <= m.next,
 	    "what is sent was ready");
 	must(m.again_end - m.again_first <= m.segs, "the ring has room");
-	must(m.window > 0 && m.allowed > 0, "something may be sent");
+	must(m.limit.window > 0 && m.limit.flight > 0, "something may be sent");
 }
 
 /* Send all segments that are ready, or only a part of them. */
@@ -232,7 +232,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	if (!retransmit_init(&m, segs, (p[2] & 1) != 0))
 		return 0;
 	m.acks = (p[2] & 3) == 2;
-	retransmit_window(&m, 64, 1024);
+	send_limits_set(&m.limit, 64, 1024);
 	turn(0, p, 0);
 	open_switch(segs < SWITCH_SEGS ? segs : SWITCH_SEGS);
 	for (p += 4, len -= 4; len >= 3;) {

@@ -179,9 +179,9 @@ check_program(const struct scenario_training *t, size_t i,
     struct json_reader *r)
 {
 	static const char *const iswitch[] = { "approach", "mode", "rack",
-	    "slots_of_sums", "core_slots_of_sums", "ring_of_segments", "payload", "staleness",
-	    "barrier", "server_rate", "core_rate", "message", "messages",
-	    "copy_rate", "auth", NULL };
+	    "slots_of_sums", "core_slots_of_sums", "ring_of_segments",
+	    "payload", "staleness", "barrier", "server_rate", "core_rate",
+	    "message", "messages", "copy_rate", "auth", NULL };
 	static const char *const dlp[] = { "reduce", "straggler", NULL };
 	const bool is_dlp = t->program == TRAINING_DLP;
 	const char *other = first_set(t, is_dlp ? iswitch : dlp);

@@ -20,7 +20,7 @@ make_queue(uint32_t segs, uint32_t t)
 	struct retransmit m = { 0 };
 
 	retransmit_init(&m, segs, false);
-	retransmit_window(&m, segs, segs);
+	send_limits_set(&m.limit, segs, segs);
 	retransmit_sample(&m, MS);
 	retransmit_start(&m, t, 0);
 	retransmit_ready_all(&m);
@@ -116,7 +116,7 @@ test_state(void)
 	struct retransmit m = make_queue(40, 5);
 	struct repair_help h;
 
-	m.allowed = 20;
+	m.limit.flight = 20;
 	ok(send_all(&m, 8, 0) == 0xfffff, "a member sends as many segments as "
 	    "may be in flight");
 	ok(probed(&m, &h, 100) && h.mark == 20 && h.upto == 20 &&
@@ -219,7 +219,7 @@ test_time(void)
 	retransmit_free(&m);
 }
 
-/* A notice about the first segments of a vector that is filled piece by piece. */
+/* A notice about the first segments of a vector that is filled bit by bit. */
 static void
 test_part(void)
 {
@@ -422,7 +422,7 @@ test_unsent(void)
 		    &m, 44, &first, &again, k * MS + MS / 2);
 		right = right && n == 2 && first == 2 && again;
 		right = right && send_all(&m, 44, k * MS + MS / 2) == 0x60;
-		m.lost = 0;	/* this part of the test is not about losses */
+		m.limit.lost = 0;	/* this part is not about losses */
 	}
 	ok(right && m.n[RETRANSMIT_REPEATED] == 100,
 	    "a retransmitted segment without room is sent next, also in a ring "
@@ -449,37 +449,39 @@ test_windows(void)
 	struct repair_help h;
 	uint32_t before;
 
-	retransmit_window(&m, 4, 100);
+	send_limits_set(&m.limit, 4, 100);
 	send_all(&m, 44, 0);
 	ok(m.out == 4, "a member starts with a window of 4");
 	retransmit_take(&m, 0, MS);
 	send_all(&m, 44, MS);
-	ok(m.window == 5 && m.out == 5, "the window grows with each result");
-	m.window = 150;
+	ok(m.limit.window == 5 && m.out == 5,
+	    "the window grows with each result");
+	m.limit.window = 150;
 	send_all(&m, 44, MS);
 	probed(&m, &h, MS);
 	receive_state(&m, (struct repair_state){ .seen = h.mark },
 	    0xfffffffffffffffe, 2 * MS);
-	ok(m.allowed < 100 && m.flight <= m.allowed,
+	ok(m.limit.flight < 100 && m.flight <= m.limit.flight,
 	    "after a loss of most of a flight, fewer segments may be in "
-	    "flight: %u", m.allowed);
-	before = m.allowed;
+	    "flight: %u", m.limit.flight);
+	before = m.limit.flight;
 	for (uint64_t k = 3; k < 12; k++) {
 		send_all(&m, 44, k * MS);
 		if (probed(&m, &h, k * MS))
 			receive_state(&m, (struct repair_state){.seen = h.mark},
 			    0, k * MS + MS);
 	}
-	ok(m.allowed > before, "more segments may be in flight when results "
-	    "arrive: %u", m.allowed);
-	ok(m.window >= 150, "a loss alone does not narrow the window");
-	m.last_rtt_ns = 10 * m.least_rtt_ns;
-	retransmit_reduce_window(&m, 60 * MS);
-	ok(m.window < 30 && m.window >= 16, "a longer round trip narrows the "
-	    "window");
-	before = m.window;
-	retransmit_reduce_window(&m, 60 * MS + 1);
-	ok(m.window == before, "the window narrows once in two round trips");
+	ok(m.limit.flight > before, "more segments may be in flight when "
+	    "results arrive: %u", m.limit.flight);
+	ok(m.limit.window >= 150, "a loss alone does not narrow the window");
+	m.limit.last_rtt_ns = 10 * m.limit.least_rtt_ns;
+	retransmit_note_loss(&m, 60 * MS);
+	ok(m.limit.window < 30 && m.limit.window >= 16,
+	    "a longer round trip narrows the window");
+	before = m.limit.window;
+	retransmit_note_loss(&m, 60 * MS + 1);
+	ok(m.limit.window == before,
+	    "the window narrows once in two round trips");
 	retransmit_free(&m);
 }
 
@@ -492,7 +494,7 @@ test_order(void)
 	bool again;
 
 	retransmit_init(&m, 40, true);
-	retransmit_window(&m, 16, 1024);
+	send_limits_set(&m.limit, 16, 1024);
 	retransmit_sample(&m, MS);
 	retransmit_start(&m, 0, 0);
 	ok(retransmit_next_run(&m, 44, &first, &again, 0) == 0 &&
@@ -508,7 +510,7 @@ test_order(void)
 	    "a rack sends ready segments at once, in runs");
 	for (uint32_t i = 9; i < 39; i++)
 		retransmit_ready_segment(&m, i);
-	m.window = 16;
+	m.limit.window = 16;
 	send_all(&m, 44, 0);
 	ok(m.out == 33, "a rack does not wait for results, because racks could "
 	    "wait for each other forever");
@@ -598,7 +600,7 @@ make_mixed(struct rng *rng, uint32_t segs)
 	bool again;
 
 	retransmit_init(&m, segs, true);
-	retransmit_window(&m, segs, segs);
+	send_limits_set(&m.limit, segs, segs);
 	retransmit_start(&m, 1, 0);
 	for (uint32_t k = 0, i = rng_below(rng, segs); k < segs; k++) {
 		if (rng_below(rng, 4) > 0)

@@ -897,7 +897,8 @@ test_lost_state_completes(void)
 	for (uint32_t t = 0; t < 6; t++)
 		for (uint32_t w = 0; w < 3 - (t == 5); w++)
 			rig_segment(w, t, 0, 4, 1);
-	ok(count_posts(POST_GROUP, SEG_TOS, 0) == 0, "an iteration lacks one member");
+	ok(count_posts(POST_GROUP, SEG_TOS, 0) == 0,
+	    "an iteration lacks one member");
 	ok(join_probing(2, 0) == CONTROL_REFUSED &&
 	    count_posts(POST_GROUP, SEG_TOS, 0) == 1,
 	    "it is complete after this member has lost its state");
