@@ -528,6 +528,7 @@ async_worker_receive_control(struct async_worker *w, const struct control *c,
 	case MEMBERSHIP_NOTHING:
 	case MEMBERSHIP_IGNORED:
 	case MEMBERSHIP_STAYS:
+	case MEMBERSHIP_SHORT:
 	case MEMBERSHIP_OUT:
 	case MEMBERSHIP_HALTED:
 	case MEMBERSHIP_ENDED: break;

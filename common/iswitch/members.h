@@ -69,6 +69,8 @@ struct member {
 	bool present;
 	bool sends_state;	/* the member has offered its state to members
 				 * that join late */
+	bool wants_left;	/* tell the member if others have left and
+				 * fewer than H remain */
 	bool in_multicast_group;	/* the member also gets results by
 					 * multicast */
 	/*

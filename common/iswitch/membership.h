@@ -55,8 +55,8 @@ enum {
 	MEMBERSHIP_STATUS_TEXT_BYTES = 96,	/* maximum length of the text of
 						 * an Ack */
 	MEMBERSHIP_WHY_BYTES = 256,
-	MEMBERSHIP_MESSAGE_BYTES = CONTROL_HEADER_BYTES + CONTROL_JOIN_BYTES +
-	    1 + CHANNEL_CLIENT_MORE_BYTES
+	MEMBERSHIP_MESSAGE_BYTES = CONTROL_HEADER_BYTES + CONTROL_JOIN_MAX +
+	    CHANNEL_CLIENT_MORE_BYTES
 };
 
 struct membership_conf {
@@ -74,6 +74,10 @@ struct membership_conf {
 	uint64_t give_up_ns;		/* longest time without an answer, or
 					 * NEVER */
 	uint32_t xid;			/* xid of the first request */
+	bool wants_left;		/* the switch tells the member if others
+					 * have left and fewer than H remain */
+	uint16_t h;			/* if wants_left: H of the job, or 0 for
+					 * the H of the switch */
 	bool repairs;			/* this member supports Probe, STATE and
 					 * NACK */
 	bool sends_state;		/* the member offers its state to
@@ -132,6 +136,8 @@ enum membership_news {
 	MEMBERSHIP_RESUMED,
 	MEMBERSHIP_ASKED,		/* the switch requests our segment
 					 * `seg` */
+	MEMBERSHIP_SHORT,		/* others have left, and fewer than H
+					 * members remain; see `left` */
 	MEMBERSHIP_LOST,		/* the switch no longer keeps the result
 					 * of segment `seg` */
 	MEMBERSHIP_ENDED		/* see `end` */
@@ -172,6 +178,7 @@ struct membership {
 	bool repairs;			/* both sides support Probes */
 	uint16_t h, members;
 	uint32_t job_next, job_elements, job_floats;
+	struct control_left left;	/* from the last MEMBERSHIP_SHORT */
 	union addr holder;		/* if the status is TAKEN: address of
 					 * the member that has our number */
 	union addr group;		/* multicast group of results; family 0:
@@ -640,6 +647,11 @@ membership_receive(struct membership *m, const struct control *c,
 			m->seg = seg_split(word);
 			news = MEMBERSHIP_ASKED;
 			break;
+		case CONTROL_LEFT:
+			if (m->cf.wants_left && m->joined && !m->leaving &&
+			    control_get_left(c, &m->left))
+				news = MEMBERSHIP_SHORT;
+			break;
 		default: break;
 		}
 	}
@@ -697,7 +709,9 @@ membership_make_join(const struct membership *m,
 	    .creates_job = m->cf.creates_job,
 	    .can_multicast = m->cf.can_multicast,
 	    .in_multicast_group = m->in_multicast_group,
-	    .wants_instance = true };
+	    .wants_instance = true,
+	    .wants_left = m->cf.wants_left,
+	    .h = m->cf.h };
 }
 
 static inline size_t
@@ -849,6 +863,9 @@ membership_explain_value(const struct membership *m, char *p, size_t room)
 	else if (m->job_floats != floats)
 		snprintf(p, room, "its segments have %" PRIu32 " floats, and "
 		    "those of this worker %" PRIu32, m->job_floats, floats);
+	else if (m->cf.h != 0 && m->h != m->cf.h)
+		snprintf(p, room, "it has %u members, and this worker expects "
+		    "%u", m->h, m->cf.h);
 	else
 		snprintf(p, room, "%s", control_status_text(m->status));
 }

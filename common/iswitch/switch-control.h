@@ -16,6 +16,7 @@
 
 #include "common/iswitch/switch-data.h"
 #include "common/iswitch/switch-join.h"
+#include "common/iswitch/switch-left.h"
 #include "common/iswitch/switch-repair.h"
 #include "common/iswitch/switch-transfer.h"
 
@@ -148,6 +149,7 @@ iswitch_leave_member(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 	iswitch_permit_fetch(job, &job->core.members.m[id].at, now_ns);
 	iswitch_remove_member(s, job, id);
 	job_test_slots(&job->core);
+	iswitch_tell_all_left(s, &job->core, now_ns);
 }
 
 /*
@@ -167,6 +169,18 @@ iswitch_expel_worker(struct iswitch *s, struct iswitch_job *job,
 	    &job->core.members.m[id].at, CONTROL_RESET, NULL);
 	iswitch_leave_member(s, job, id, now_ns);
 	return CONTROL_DONE;
+}
+
+/* Pass on the Left message c of member `id`, which must be a rack. */
+static inline void
+iswitch_receive_left(struct iswitch *s, struct iswitch_job *job, uint32_t id,
+    const struct control *c)
+{
+	const struct member *m = &job->core.members.m[id];
+	struct control_left left;
+
+	if (m->type == CONTROL_SWITCH && control_get_left(c, &left))
+		iswitch_pass_left(s, &job->core, m, &left);
 }
 
 /* Execute request c.  Returns false if there is no answer yet. */
@@ -197,6 +211,7 @@ iswitch_execute(struct iswitch *s, const union addr *from,
 	}
 	if (!member && (c->action == CONTROL_HELP ||
 	    c->action == CONTROL_LEAVE || c->action == CONTROL_CHUNK ||
+	    c->action == CONTROL_LEFT ||
 	    (c->action == CONTROL_FETCH &&
 	    !iswitch_may_fetch(job, from, now_ns)))) {
 		a->status = CONTROL_NOT_MEMBER;
@@ -236,6 +251,9 @@ iswitch_execute(struct iswitch *s, const union addr *from,
 		return a->status != CONTROL_DONE;
 	case CONTROL_CHUNK:
 		iswitch_receive_chunk(s, job, ref->member, c, now_ns);
+		return false;
+	case CONTROL_LEFT:
+		iswitch_receive_left(s, job, ref->member, c);
 		return false;
 	default: a->status = CONTROL_UNKNOWN; break;
 	}
@@ -383,6 +401,9 @@ iswitch_handle_parent_news(struct iswitch *s, struct iswitch_job *job,
 		iswitch_retransmit_resume(job, now_ns);
 		break;
 	case MEMBERSHIP_STAYS: iswitch_follow_parent(job); break;
+	case MEMBERSHIP_SHORT:
+		iswitch_pass_left(s, &job->core, NULL, &up->left);
+		break;
 	case MEMBERSHIP_OUT:		/* the parent no longer knows this
 					 * switch */
 		s->n[ISWITCH_PARENT_LOST]++;

@@ -19,6 +19,7 @@
 #include "common/iswitch/job-segments.h"
 #include "common/iswitch/members.h"
 #include "common/iswitch/sums.h"
+#include "common/iswitch/switch-left.h"
 #include "common/iswitch/switch-transfer.h"
 #include "common/iswitch/switch.h"
 
@@ -122,7 +123,8 @@ iswitch_evict_silent(struct iswitch *s, struct iswitch_job *job,
     uint64_t now_ns)
 {
 	struct job *core = &job->core;
-	const uint64_t limit = s->cf.job.member_timeout_ns;
+	const uint64_t limit = s->cf.job.member_timeout_ns,
+	    evicted = core->n[JOB_EVICTED];
 	uint64_t check = UINT64_MAX;
 
 	if (job->charged && core->n[JOB_ADDED] == job->founded_added && now_ns -
@@ -155,6 +157,8 @@ iswitch_evict_silent(struct iswitch *s, struct iswitch_job *job,
 	}
 	core->timeout_check_ns = check;
 	job_test_slots(core);
+	if (core->n[JOB_EVICTED] > evicted)
+		iswitch_tell_all_left(s, core, now_ns);
 }
 
 /*
@@ -545,7 +549,7 @@ iswitch_put_values(const struct iswitch *s, const struct job *j, uint32_t id,
 /* Start to join the parent's job.  The job must have memory. */
 static inline void
 iswitch_join_parent(struct iswitch *s, struct iswitch_job *job,
-    bool creates_job, uint64_t now_ns)
+    const struct control_join *join, uint64_t now_ns)
 {
 	const struct membership_conf cf = {.type = CONTROL_SWITCH,
 	    .async = s->cf.job.async,
@@ -554,7 +558,8 @@ iswitch_join_parent(struct iswitch *s, struct iswitch_job *job,
 	    .elements = job->core.sums.s.elements,
 	    .repairs = true,
 	    .sends_state = true,
-	    .creates_job = creates_job,
+	    .creates_job = join->creates_job,
+	    .wants_left = join->wants_left,
 	    .floats = (uint16_t)job->core.sums.s.floats,
 	    .floats_max = (uint16_t)job->core.sums.s.floats,
 	    .give_up_ns = MEMBERSHIP_NEVER,
@@ -603,8 +608,12 @@ iswitch_join_fits(const struct iswitch *s, const struct iswitch_job *job,
 
 	*floats = join->floats != 0 ? join->floats :
 	    has ? job->core.sums.s.floats : s->cf.floats;
+	if (has && join->h != 0 && !s->cf.job.child && join->h !=
+	    (job->named_h != 0 ? job->named_h : job->core.h))
+		return false;
 	return join->elements > 0 && join->async == s->cf.job.async &&
-	    *floats <= s->cf.floats_max && (!has ||
+	    *floats <= s->cf.floats_max && (join->h == 0 ||
+	    join->h >= reduce_needs(&s->cf.job.reduce, join->h)) && (!has ||
 	    (join->elements == job->core.sums.s.elements &&
 	    *floats == job->core.sums.s.floats));
 }
@@ -616,6 +625,7 @@ iswitch_note_place(const struct job *j, struct member *m,
 {
 	m->next = sums_unwrap(join->next, j->newest);
 	m->can_give_from = m->next - join->again;
+	m->wants_left = join->wants_left;
 }
 
 /*
@@ -843,6 +853,9 @@ iswitch_found_job(struct iswitch *s, struct iswitch_job *job,
 	}
 	job->core.crc[0] = join->crc;
 	job->core.last_join_ns = now_ns;
+	job->named_h = s->cf.job.child ? 0 : join->h;
+	if (job->named_h != 0)
+		job->core.h = job->named_h;
 	return CONTROL_DONE;
 }
 
@@ -958,7 +971,7 @@ iswitch_await_parent(struct iswitch *s, struct iswitch_job *job,
 	job->parent.wanted_ns = now_ns;
 	if (!job->parent.wanted) {
 		job->parent.again = join->again;
-		iswitch_join_parent(s, job, join->creates_job, now_ns);
+		iswitch_join_parent(s, job, join, now_ns);
 		iswitch_send_membership(s, job, now_ns);
 	}
 	*status = CONTROL_DONE;

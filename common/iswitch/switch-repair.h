@@ -27,6 +27,7 @@
 #include "common/iswitch/job-async-server.h"
 #include "common/iswitch/job-segments.h"
 #include "common/iswitch/sums.h"
+#include "common/iswitch/switch-left.h"
 #include "common/iswitch/switch.h"
 
 /*
@@ -701,6 +702,8 @@ iswitch_receive_probe(struct iswitch *s, struct job *j, uint32_t id,
 	if (t == probed)
 		st.resent = iswitch_resend_results(s, j, id, t, h);
 	iswitch_send_state(s, j, id, t, xid, upto, &st);
+	if (!st.whole)
+		iswitch_tell_left(s, j, m, m->last_packet_ns);
 }
 
 static inline void

@@ -183,6 +183,7 @@ struct iswitch_job {
 	struct job core;
 	struct iswitch_parent parent;
 	struct channel_client channel;	/* secure channel to the parent */
+	uint16_t named_h;		/* H that the first Join named, or 0 */
 	union addr group;		/* multicast group of the job's results;
 					 * family 0: none */
 	struct iswitch_receiver receiver[ISWITCH_RECEIVERS];

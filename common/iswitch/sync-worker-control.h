@@ -256,6 +256,10 @@ sync_worker_apply_news(struct sync_worker *l, enum membership_news news,
 		if (l->in.seg.iteration == l->t)
 			sync_worker_receive_lost(l, l->in.seg.index, now_ns);
 		break;
+	case MEMBERSHIP_SHORT:
+		l->is_short = true;
+		sync_worker_leave(l, now_ns);
+		break;
 	case MEMBERSHIP_OUT:
 	case MEMBERSHIP_HALTED:
 		l->timer_ns = SYNC_WORKER_NEVER;
@@ -551,13 +555,36 @@ sync_worker_next(struct sync_worker *l, uint64_t now_ns,
 	return l->have[l->t & 1] && sync_worker_next_run(l, o, now_ns);
 }
 
+/* Write who has left. */
+static inline void
+sync_worker_explain_short(const struct sync_worker *l,
+    char text[SYNC_WORKER_WHY_BYTES])
+{
+	static const char *const type[] = { [CONTROL_WORKER] = "worker",
+	    [CONTROL_SWITCH] = "switch", [CONTROL_SERVER] = "server" };
+	const struct control_left *left = &l->in.left;
+	const union addr at = addr_of_bytes(left->address, left->port);
+	char name[ADDR_NAME_BYTES];
+
+	snprintf(text, SYNC_WORKER_WHY_BYTES, "job %u: %s %" PRIu32 " (%s) %s "
+	    "%.1f s ago, and %u of %u members remain", l->in.cf.job,
+	    type[left->type], left->worker, addr_print(&at, name),
+	    left->evicted ? "fell silent and was removed" : "left",
+	    left->ago_ms / 1e3, left->members, left->h);
+}
+
 static inline const char *
 sync_worker_why(const struct sync_worker *l, char text[SYNC_WORKER_WHY_BYTES])
 {
 	const uint16_t job = l->in.cf.job;
 
 	switch (l->end) {
-	case SYNC_WORKER_GOING: membership_why(&l->in, text); break;
+	case SYNC_WORKER_GOING:
+		if (l->is_short)
+			sync_worker_explain_short(l, text);
+		else
+			membership_why(&l->in, text);
+		break;
 	case SYNC_WORKER_STUCK:
 		snprintf(text, SYNC_WORKER_WHY_BYTES, "job %u: no result for "
 		    "segment %" PRIu32 " of iteration %" PRIu32 " in %.1f s",

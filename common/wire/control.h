@@ -26,6 +26,8 @@ enum {
 	CONTROL_JOIN_BYTES = 22,	/* length of the body of a Join, after
 					 * which a byte of flags follows unless
 					 * all flags are 0 */
+	CONTROL_JOIN_MAX = 25,		/* length of the longest body of a
+					 * Join */
 	CONTROL_PAGE_BYTES = 1400,	/* length of the longest JSON text in
 					 * one Ack */
 	CONTROL_MAX_BYTES = 1452	/* length of the longest message, which
@@ -37,7 +39,8 @@ enum control_action {
 	CONTROL_JOIN = 1, CONTROL_LEAVE, CONTROL_RESET, CONTROL_SETH,
 	CONTROL_FBCAST, CONTROL_HELP, CONTROL_HALT, CONTROL_ACK,
 	CONTROL_RESUME = 16, CONTROL_MEMBERS, CONTROL_STATS, CONTROL_OPEN,
-	CONTROL_JOBS, CONTROL_REGROUP, CONTROL_FETCH, CONTROL_CHUNK
+	CONTROL_JOBS, CONTROL_REGROUP, CONTROL_FETCH, CONTROL_CHUNK,
+	CONTROL_LEFT
 };
 
 /*
@@ -106,6 +109,27 @@ struct control_join {
 					 * results by multicast */
 	bool wants_instance;		/* the member requests the instance
 					 * number of the job */
+	bool wants_left;		/* tell the member if others have left
+					 * and fewer than H remain; then a
+					 * number H follows the flags */
+	uint16_t h;			/* H of the job; 0: the H of the
+					 * switch */
+};
+
+/*
+ * The body of a Left message, which says that a member has left the job and
+ * that the remaining members cannot complete a sum.
+ */
+struct control_left {
+	uint8_t type;			/* a value of enum control_type */
+	bool evicted;			/* the member was removed because it had
+					 * sent nothing for too long */
+	uint16_t h, members;		/* H; number of members that remain */
+	uint32_t worker;		/* number of the member */
+	uint32_t ago_ms;		/* when it left, counted back from this
+					 * message */
+	uint16_t port;
+	uint8_t address[16];		/* IPv6, or IPv4 mapped to IPv6 */
 };
 
 /*
@@ -231,6 +255,14 @@ static inline bool control_get_ack(const struct control *c,
  */
 static inline uint8_t *control_put_ack(uint8_t *p, const struct control_ack *a);
 
+/* Read the body of a Left.  Returns false if it is truncated. */
+static inline bool control_get_left(const struct control *c,
+    struct control_left *l);
+
+/* Write the body of a Left to p.  Returns the position after the body. */
+static inline uint8_t *control_put_left(uint8_t *p,
+    const struct control_left *l);
+
 /*
  * Read a number of `bytes` bytes at the start of a body.  It is the value of a
  * SetH or a page number (2 bytes), or the Seg of an FBcast or Help (8 bytes).
@@ -267,7 +299,7 @@ control_action_name(unsigned action)
 		[CONTROL_STATS] = "stats", [CONTROL_OPEN] = "open",
 		[CONTROL_JOBS] = "jobs",
 		[CONTROL_REGROUP] = "regroup", [CONTROL_FETCH] = "fetch",
-		[CONTROL_CHUNK] = "chunk"
+		[CONTROL_CHUNK] = "chunk", [CONTROL_LEFT] = "left"
 	};
 
 	return action < sizeof(name) / sizeof(*name) ? name[action] : NULL;
@@ -364,7 +396,7 @@ control_get_join(const struct control *c, struct control_join *j)
 	j->floats = bytes_u16(&w);
 	j->next = bytes_u32(&w);
 	j->crc = bytes_u32(&w);
-	bits = w.left > 0 ? *w.p : 0;
+	bits = w.left > 0 ? bytes_u8(&w) : 0;
 	j->again = (bits & 1) != 0;
 	j->repairs = (bits & 2) != 0;
 	j->sends_state = (bits & 4) != 0;
@@ -372,6 +404,8 @@ control_get_join(const struct control *c, struct control_join *j)
 	j->can_multicast = (bits & 16) != 0;
 	j->in_multicast_group = (bits & 32) != 0;
 	j->wants_instance = (bits & 64) != 0;
+	j->wants_left = (bits & 128) != 0;
+	j->h = j->wants_left ? bytes_u16(&w) : 0;
 	return bytes_ok(&w) && mode <= 1 && j->type >= CONTROL_WORKER &&
 	    j->type <= CONTROL_SERVER;
 }
@@ -392,10 +426,10 @@ control_put_join(uint8_t *p, const struct control_join *j)
 	bits = (uint8_t)(j->again | j->repairs << 1 | j->sends_state << 2 |
 			 j->creates_job << 3 | j->can_multicast << 4 |
 			 j->in_multicast_group << 5 |
-			 j->wants_instance << 6);
+			 j->wants_instance << 6 | j->wants_left << 7);
 	if (bits != 0)
 		*p++ = bits;
-	return p;
+	return j->wants_left ? bytes_put(p, j->h, 2) : p;
 }
 
 static inline bool
@@ -451,6 +485,34 @@ control_put_address(uint8_t *p, const uint8_t at[16], uint16_t port)
 	p = bytes_put(p, port, 2);
 	memcpy(p, at, 16);
 	return p + 16;
+}
+
+static inline bool
+control_get_left(const struct control *c, struct control_left *l)
+{
+	struct bytes w = bytes_over(c->body, c->body_bytes);
+
+	l->type = bytes_u8(&w);
+	l->evicted = (bytes_u8(&w) & 1) != 0;
+	l->h = bytes_u16(&w);
+	l->members = bytes_u16(&w);
+	l->worker = bytes_u32(&w);
+	l->ago_ms = bytes_u32(&w);
+	control_get_address(&w, l->address, &l->port);
+	return bytes_ok(&w) && l->type >= CONTROL_WORKER &&
+	    l->type <= CONTROL_SERVER;
+}
+
+static inline uint8_t *
+control_put_left(uint8_t *p, const struct control_left *l)
+{
+	*p++ = l->type;
+	*p++ = l->evicted;
+	p = bytes_put(p, l->h, 2);
+	p = bytes_put(p, l->members, 2);
+	p = bytes_put(p, l->worker, 4);
+	p = bytes_put(p, l->ago_ms, 4);
+	return control_put_address(p, l->address, l->port);
 }
 
 /* Read the salt and the epoch, from which the key of data tags is derived. */

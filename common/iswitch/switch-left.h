@@ -1,0 +1,144 @@
+/*
+ * switch-left.h - tell members that others have left and that their sums cannot
+ * be completed
+ *
+ * If a job has a fixed number of members H, and fewer members remain, no sum
+ * can be completed until another member joins.  Most workers wait, because a
+ * replacement may join.  A member can ask in its Join to be told (wants_left).
+ * The switch then sends it a Left message when a member leaves while it waits
+ * for a sum, and after each Probe about segments that are not complete.  So the
+ * message may be lost.
+ *
+ * A rack also tells its parent, and each switch passes a Left message on to
+ * its other members.  So all workers of a hierarchy are told.
+ */
+#ifndef INNET_ISWITCH_SWITCH_LEFT_H
+#define INNET_ISWITCH_SWITCH_LEFT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/iswitch/switch.h"
+
+/* Is no sum of the job possible before another member joins? */
+static inline bool iswitch_is_short(const struct job *j);
+
+/*
+ * Member m waits for a sum.  If no sum is possible, tell the member and the
+ * parent.
+ */
+static inline void iswitch_tell_left(struct iswitch *s, struct job *j,
+    const struct member *m, uint64_t now_ns);
+
+/* A member has left.  Tell all members that wait for a sum. */
+static inline void iswitch_tell_all_left(struct iswitch *s, struct job *j,
+    uint64_t now_ns);
+
+/*
+ * Pass a Left message on: to all members but `from`, and to the parent unless
+ * the message came from there (`from` is NULL).
+ */
+static inline void iswitch_pass_left(struct iswitch *s, struct job *j,
+    const struct member *from, const struct control_left *left);
+
+/* implementation */
+
+static inline bool
+iswitch_is_short(const struct job *j)
+{
+	return j->open && !j->cf->async && j->h != 0 &&
+	    j->members.present < j->h;
+}
+
+/* Return the member that left last, or NULL. */
+static inline const struct member *
+iswitch_find_last_left(const struct job *j)
+{
+	const struct member *last = NULL;
+
+	for (uint32_t i = 0; i < j->members.count; i++) {
+		const struct member *m = &j->members.m[i];
+
+		if (!m->present && m->gone_ns > 0 &&
+		    (last == NULL || m->gone_ns > last->gone_ns))
+			last = m;
+	}
+	return last;
+}
+
+/* Send a Left to member m, or to the parent if m is NULL. */
+static inline void
+iswitch_send_left(struct iswitch *s, const struct job *j,
+    const struct member *m, const struct control_left *left)
+{
+	uint8_t msg[CONTROL_MAX_BYTES], *p;
+
+	p = control_put_left(control_put(msg, CONTROL_LEFT, j->id, s->xid++),
+	    left);
+	iswitch_post_message(s, m != NULL ? POST_ONE : POST_PARENT, j->index,
+	    m != NULL ? &m->at : NULL, msg, (size_t)(p - msg));
+}
+
+static inline void
+iswitch_pass_left(struct iswitch *s, struct job *j, const struct member *from,
+    const struct control_left *left)
+{
+	const struct iswitch_parent *up = &s->job[j->index]->parent;
+
+	for (uint32_t i = 0; i < j->members.count; i++) {
+		const struct member *m = &j->members.m[i];
+
+		if (m->present && m->wants_left && m != from)
+			iswitch_send_left(s, j, m, left);
+	}
+	if (from != NULL && up->wanted && up->membership.cf.wants_left)
+		iswitch_send_left(s, j, NULL, left);
+}
+
+/* Write who left last to *left.  Returns false if nobody did. */
+static inline bool
+iswitch_describe_left(const struct job *j, uint64_t now_ns,
+    struct control_left *left)
+{
+	const struct member *gone = iswitch_find_last_left(j);
+
+	if (gone == NULL)
+		return false;
+	*left = (struct control_left){ .type = gone->type,
+	    .evicted = gone->evicted, .h = j->h,
+	    .members = (uint16_t)j->members.present, .worker = gone->worker,
+	    .ago_ms = now_ns < gone->gone_ns ? 0 :
+	    (uint32_t)((now_ns - gone->gone_ns) / 1000000),
+	    .port = addr_port(&gone->at) };
+	addr_bytes(&gone->at, left->address);
+	return true;
+}
+
+static inline void
+iswitch_tell_left(struct iswitch *s, struct job *j, const struct member *m,
+    uint64_t now_ns)
+{
+	const struct iswitch_parent *up = &s->job[j->index]->parent;
+	struct control_left left;
+
+	if (!m->wants_left || !iswitch_is_short(j) ||
+	    !iswitch_describe_left(j, now_ns, &left))
+		return;
+	iswitch_send_left(s, j, m, &left);
+	if (up->wanted && up->membership.cf.wants_left)
+		iswitch_send_left(s, j, NULL, &left);
+}
+
+static inline void
+iswitch_tell_all_left(struct iswitch *s, struct job *j, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < j->members.count; i++) {
+		const struct member *m = &j->members.m[i];
+
+		if (m->present && m->loss_detect != NULL &&
+		    m->loss_detect->owed != LOSS_DETECT_NOTHING)
+			iswitch_tell_left(s, j, m, now_ns);
+	}
+}
+
+#endif
