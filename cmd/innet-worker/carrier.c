@@ -41,6 +41,10 @@ carrier_open(struct carrier *c, const struct worker_conf *cf, uint8_t tos,
 	c->order = (struct stream_order){ .most =
 	    worker_elements_max(cf->mode),
 	    .carrier = cf->mode->options };
+	if (cf->stdio) {
+		child_use_stdio(&c->child);
+		return;
+	}
 	if (cf->synthetic == 0) {
 		child_start(&c->child, cf->argv, cf->wait_mask);
 		return;
@@ -64,7 +68,8 @@ wait_for_last(struct carrier *c)
 	const uint64_t deadline = timer_earlier(c->end_ns,
 	    timer_after(timer_mono_ns(), c->cf->silence_ns));
 
-	while (c->bye && !*c->cf->stop && timer_mono_ns() < deadline &&
+	while (c->bye && !c->cf->stdio && !*c->cf->stop &&
+	    timer_mono_ns() < deadline &&
 	    !child_wait_until(&c->child, timer_mono_ns() + 100000000))
 		timer_deliver_signals(c->cf->wait_mask);
 }

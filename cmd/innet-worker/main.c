@@ -26,7 +26,7 @@ enum {
 	SYNTHETIC, INTERVAL, JITTER, MTU, GIVE_UP, SILENCE, DURATION, SEED,
 	JSON, NO_OFFLOAD, IMPAIR, JOB, FLOATS, WINDOW, KEY, AUTH, CHECK,
 	STALENESS,
-	RATE, MAXIMIZE, MINIMIZE, PACE, EVERY, REDUCE, SESSION, RESET
+	RATE, MAXIMIZE, MINIMIZE, PACE, EVERY, REDUCE, SESSION, RESET, STDIO
 };
 
 static const struct worker_mode modes[] = {
@@ -109,6 +109,9 @@ static const struct opt opts[] = {
 	    "nodes=N,iterations=N,scale=N" },
 	{ RESET, "reset", NULL,
 	    "dlp: first end the existing session, if any" },
+	{ STDIO, "stdio", NULL,
+	    "instead of running a command, exchange gradients on standard "
+	    "input and output" },
 	{ SYNTHETIC, "synthetic", "VECTOR",
 	    "instead of running a command, generate gradients of this length: "
 	    "a size (40kB), a number of elements, dqn, a2c, ppo or ddpg" },
@@ -151,6 +154,7 @@ static const struct opt opts[] = {
 static const struct opt_tool tool = {
 	"innet-worker", PACKAGE_VERSION,
 	"--switch ADDR [OPTION...] -- COMMAND [ARG...]\n"
+	"       innet-worker --switch ADDR --stdio [OPTION...]\n"
 	"       innet-worker --switch ADDR --synthetic VECTOR [OPTION...]",
 	"Run COMMAND with the gradient stream on its standard input and\n"
 	"output, and carry its gradients and models over the network.\n"
@@ -374,6 +378,7 @@ parse_other(int ch, struct conf *cf)
 		    &w->impair));
 		break;
 	case NO_OFFLOAD: w->no_offload = true; break;
+	case STDIO: w->stdio = true; break;
 	case 'v': w->verbose = true; break;
 	case 'q': w->quiet = true; break;
 	}
@@ -416,6 +421,8 @@ check_options(struct conf *cf)
 	    mode->port != NULL ? mode->port : "46638", &w->to));
 	if (addr_port(&w->to) == 0)
 		errx(2, "--switch %s: port 0 is not valid", w->to_name);
+	if (w->stdio && w->synthetic > 0)
+		errx(2, "--stdio cannot be combined with --synthetic");
 	if (w->synthetic > worker_elements_max(mode))
 		errx(2, "--synthetic: more than the %" PRIu32 " elements that "
 		    "%s can carry",
@@ -454,14 +461,15 @@ parse(int argc, char *argv[])
 	check_options(&cf);
 	files_in(&files, "--key", cf.key_file);
 	files_out(&files, "-w", cf.capture);
+	files_out(&files, "--stdio", cf.worker.stdio ? "-" : NULL);
 	if ((cf.seen >> (JSON - OPT_LONG) & 1) != 0)
 		cf.worker.json = files_json(&files);
 	files_done(&files);
-	if (cf.worker.synthetic > 0)
+	if (cf.worker.synthetic > 0 || cf.worker.stdio)
 		opt_done(&tool, argc, argv);
 	else if (optind == argc)
 		errx(2, "a command is missing; give one after --, or "
-		    "--synthetic");
+		    "--stdio, or --synthetic");
 	cf.worker.argv = argv + optind;
 	if (!cf.seeded)	/* different workers must draw different random
 			 * numbers */

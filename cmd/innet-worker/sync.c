@@ -398,18 +398,28 @@ give_state(struct sync *w)
 	w->transfer.tries = 0;
 }
 
+/* Answer the child's hello, once the worker has joined the job. */
+static void
+greet_child(struct sync *w)
+{
+	char ring[40] = "";
+
+	if (sync_has_ring(w))
+		snprintf(ring, sizeof(ring), ",\"ring\":true,\"floats\":%"
+		    PRIu32, w->l.floats);
+	carrier_send_hello_with(&w->c, w->l.h > w->l.in.members ? w->l.h :
+	    w->l.in.members, ring);
+	w->greeted = true;
+}
+
 /* Handle complete results, and the gradients that follow them. */
 static void
 process_results(void *ctx, uint64_t now_ns)
 {
 	struct sync *w = ctx;
 
-	if (w->begun && w->l.in.joined && !w->greeted) {
-		carrier_send_hello_with(&w->c, w->l.h > w->l.in.members ?
-		    w->l.h : w->l.in.members, sync_has_ring(w) ?
-		    ",\"ring\":true" : "");
-		w->greeted = true;
-	}
+	if (w->begun && w->l.in.joined && !w->greeted)
+		greet_child(w);
 	if (w->has_state && w->greeted)
 		give_state(w);
 	request_state(w, now_ns);

@@ -80,6 +80,8 @@ struct worker_conf {
 	uint64_t jitter_ns;
 	struct rng rng;
 	struct impair impair;		/* faults of sent packets */
+	bool stdio;	/* instead of running a child, exchange the stream on
+			 * standard input and output */
 	char **argv;	/* the command line of the child, NULL-terminated */
 	struct pcapio_out *capture;	/* capture of all packets, or NULL */
 	volatile sig_atomic_t *stop, *summarize, *hup;

@@ -5,8 +5,9 @@
  * stream.  No function here blocks: bytes for the child wait in a buffer, and
  * the child's messages are returned one by one.  The child is the leader of its
  * own process group.  When the child ends, the other processes of its group are
- * stopped too.  These functions are for tools only: they print errors and may
- * exit.
+ * stopped too.  Instead of a child, the tool's own standard input and output
+ * can carry the stream; then the tool stops no process.  These functions are
+ * for tools only: they print errors and may exit.
  */
 #ifndef INNET_NET_CHILD_H
 #define INNET_NET_CHILD_H
@@ -56,6 +57,9 @@ struct child {
 					 * valid if pid is 0 */
 	bool cut;			/* the output of the child ended in the
 					 * middle of a message */
+	bool stdio;			/* there is no child: the stream uses
+					 * the tool's own standard input and
+					 * output */
 };
 
 /*
@@ -64,6 +68,14 @@ struct child {
  */
 static inline void child_start(struct child *c, char *argv[],
     const sigset_t *wait_mask);
+
+/*
+ * Exchange the stream on the tool's own standard input and output, with the
+ * process at the other end as the child.  Afterwards both descriptors lead to
+ * /dev/null.  On failure exit with status 1 or, if one of them is a terminal,
+ * with status 2.
+ */
+static inline void child_use_stdio(struct child *c);
 
 /*
  * Queue a message for the child, and write as many queued bytes as possible
@@ -106,7 +118,10 @@ static inline void child_report_message(const struct child *c,
  */
 static inline bool child_report_truncation(struct child *c);
 
-/* Has the child exited?  Other processes may still have its pipe open. */
+/*
+ * Has the child exited?  Other processes may still have its pipe open.  With
+ * standard input and output, only the end of the input ends the stream.
+ */
 static inline bool child_has_exited(struct child *c);
 
 /* Return the number of bytes of results that the child has not read. */
@@ -217,6 +232,39 @@ child_start(struct child *c, char *argv[], const sigset_t *wait_mask)
 		err(1, "%s", argv[0]);
 	}
 	close(report[0]);
+}
+
+/*
+ * Return a copy of a standard descriptor, on which operations do not block, and
+ * replace the descriptor by `null`.
+ */
+static inline int
+child_take_descriptor(int fd, const char *name, int null)
+{
+	const int copy = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	const int flags = fcntl(fd, F_GETFL);
+
+	if (isatty(fd) == 1)
+		errx(2, "--stdio: %s is a terminal; connect it to a program "
+		    "that exchanges gradients", name);
+	if (copy == -1 || flags == -1 || dup2(null, fd) == -1 ||
+	    fcntl(copy, F_SETFL, flags | O_NONBLOCK) == -1)
+		err(1, "%s", name);
+	(void)fcntl(copy, F_SETPIPE_SZ, STREAM_PIPE_BYTES);
+	return copy;
+}
+
+static inline void
+child_use_stdio(struct child *c)
+{
+	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null == -1)
+		err(1, "/dev/null");
+	*c = (struct child){ .name = "standard input", .stdio = true };
+	c->from = child_take_descriptor(STDIN_FILENO, "standard input", null);
+	c->to = child_take_descriptor(STDOUT_FILENO, "standard output", null);
+	close(null);
 }
 
 static inline void
@@ -359,7 +407,7 @@ child_has_exited(struct child *c)
 {
 	if (c->pid != 0 && waitpid(c->pid, &c->status, WNOHANG) == c->pid)
 		c->pid = 0;
-	return c->pid == 0;
+	return c->pid == 0 && !c->stdio;
 }
 
 static inline size_t
@@ -448,7 +496,7 @@ child_stop(struct child *c, uint64_t patience_ns, bool asked)
 	if (c->to != -1)
 		close(c->to);
 	c->to = -1;
-	if (!child_wait_until(c, timer_mono_ns() + patience_ns)) {
+	if (!c->stdio && !child_wait_until(c, timer_mono_ns() + patience_ns)) {
 		killed = true;
 		kill(-c->group, SIGTERM);
 		if (!child_wait_until(c, timer_mono_ns() + patience_ns)) {
@@ -456,7 +504,8 @@ child_stop(struct child *c, uint64_t patience_ns, bool asked)
 			child_wait_until(c, TIMER_NEVER);
 		}
 	}
-	child_stop_group(c, patience_ns);
+	if (!c->stdio)
+		child_stop_group(c, patience_ns);
 	if (c->from != -1)
 		close(c->from);
 	stream_in_free(&c->in);
@@ -466,7 +515,7 @@ child_stop(struct child *c, uint64_t patience_ns, bool asked)
 		    "the end of its input", c->name, (double)patience_ns / 1e9);
 		return 1;
 	}
-	if (asked)
+	if (asked || c->stdio)
 		return 0;
 	if (WIFSIGNALED(c->status) && WTERMSIG(c->status) != SIGPIPE) {
 		warnx("%s: ended by signal %d (%s)", c->name,

@@ -165,3 +165,25 @@ turned() {
 	! wait $! || false
 	grep -q 'hello with "ring", which --program iswitch --async does not support' w0.err
 }
+
+@test "innet-worker --stdio: exchange vectors on standard input and output" {
+	local child="$py $BATS_TEST_DIRNAME/ring-child.py"
+	job 1
+	mkfifo up down
+	$child 1 "$RING" 2 1-5000x20 >up <down 2>child.err 3>&- & pids="$pids $!"
+	innet-worker -q -p iswitch --switch "$switch" --worker 0 --stdio <up >down
+	wait $!
+	[ "$(cat child.err)" = '20 right' ]
+}
+
+@test "innet-worker --stdio: misuse is an error" {
+	local worker='innet-worker -q -p iswitch --worker 0 --switch :9 --stdio'
+	run -2 $worker cat
+	[ "${lines[0]}" = "innet-worker: unexpected argument 'cat'" ]
+	run -2 $worker --synthetic 4B
+	[ "$output" = 'innet-worker: --stdio cannot be combined with --synthetic' ]
+	run -2 $worker -w -
+	[ "$output" = 'innet-worker: -w and --stdio both write standard output' ]
+	run -1 $worker <<<'hello, worker; this is no message'
+	[[ "$output" = "innet-worker: standard input: offset 0: "* ]]
+}
