@@ -1,0 +1,765 @@
+"""Let torch.distributed sum gradients in the network: the backend "innet".
+
+Set INNET_SWITCH to the HOST:PORT of a switch that runs innet-switch -p iswitch,
+beside MASTER_ADDR and the other variables of torch.distributed.  In the script:
+
+    import innet_torch                          # registers the backend
+    torch.distributed.init_process_group('innet')
+
+If the script takes the name of the backend as an argument, it needs no change:
+
+    python3 -m innet_torch script.py --backend innet
+
+The switch computes all_reduce with SUM and AVG of float32, float16 and bfloat16
+tensors.  A gloo group over the same store computes everything else.  Each rank
+runs innet-worker as a child process, and each process group is a job of the
+switch.  The module needs numpy.  innet_torch(3) describes this module.
+"""
+import collections
+import datetime
+import fcntl
+import json
+import os
+import queue
+import re
+import runpy
+import select
+import shutil
+import struct
+import subprocess
+import sys
+import threading
+import time
+import urllib.parse
+import weakref
+import zlib
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch.distributed import distributed_c10d
+
+__all__ = ['Error', 'ddp_hook', 'ray_group']
+
+HELLO, GRADIENT, RESULT, WEIGHTS, BYE = range(1, 6)
+HEAD = struct.Struct('<4sHHIfQII')
+PIPE = 1 << 20                          # bytes; the limit for unprivileged users
+F_SETPIPE_SZ = 1031
+RING = 2048 * 366                       # elements of the ring of segments
+PIECE = 64                              # segments of a message to innet-worker
+CHECK = 2                               # elements before a vector; see _check()
+START = 30.0                            # seconds until all ranks have joined
+GIVE_UP = 30.0                          # seconds without an answer of the switch
+ATTEMPTS = 8                            # numbers of jobs to try
+HELD = 256                              # Work objects; see _Group
+FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+
+ReduceOp = dist.ReduceOp
+WorkBase = getattr(distributed_c10d, 'Work', None) or (
+    torch._C._distributed_c10d.Work)
+_url = {}                               # settings of init_method='innet://...'
+
+
+class Error(RuntimeError):
+    """A process group has failed; the text names the rank and gives the reason."""
+
+
+class _Retry(Exception):
+    """The switch refused this number of a job."""
+
+
+def _setting(name, default=None):
+    """Return a setting of the URL or, if there is none, of the environment."""
+    return _url.get(name) or os.environ.get('INNET_' + name.upper(), default)
+
+
+def _program():
+    """Return the path of innet-worker, which is in PATH or in its place beside this
+    file."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    beside = os.path.join(here, '../../../bin/innet-worker')
+    return (os.environ.get('INNET_WORKER') or shutil.which('innet-worker') or
+            (beside if os.access(beside, os.X_OK) else None))
+
+
+def _views(parts):
+    return collections.deque(memoryview(p).cast('B') for p in parts)
+
+
+def _skip(parts, n):
+    """Remove n bytes from the front of the views."""
+    while parts and n >= len(parts[0]):
+        n -= len(parts.popleft())
+    if n > 0:
+        parts[0] = parts[0][n:]
+
+
+def _write(fd, parts):
+    parts = _views(parts)
+    while parts:
+        _skip(parts, os.writev(fd, parts))
+
+
+def _read(fd, parts):
+    """Fill the buffers.  Return False if the stream ends."""
+    parts = _views(parts)
+    while parts:
+        n = os.readv(fd, parts)
+        if n == 0:
+            return False
+        _skip(parts, n)
+    return True
+
+
+class _Callbacks:
+    """Complete futures in threads of their own, because the callback of a future may
+    wait for another future."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._queue = queue.SimpleQueue()
+        self._idle = 0
+
+    def run(self, function):
+        with self._lock:
+            new = self._idle == 0
+            self._idle -= not new
+        if new:
+            threading.Thread(target=self._loop, daemon=True).start()
+        self._queue.put(function)
+
+    def _loop(self):
+        while True:
+            self._queue.get()()
+            with self._lock:
+                self._idle += 1
+
+
+_callbacks = _Callbacks()
+
+
+class _Work(WorkBase):
+    """The handle of one all_reduce."""
+
+    def __init__(self, tensors):
+        super().__init__()
+        self._tensors = tensors         # or, if `weak` is true, weak references
+        self._weak = False
+        self._done = threading.Event()
+        self._lock = threading.Lock()
+        self._error = None
+        self._base = self._future = None
+
+    def _results(self):
+        return [t() for t in self._tensors] if self._weak else self._tensors
+
+    def _weaken(self):
+        """Do not keep the memory of the tensors after the caller has seen the end."""
+        if not self._weak:
+            self._tensors = [weakref.ref(t) for t in self._tensors]
+            self._weak = True
+
+    def _finish(self, error=None):
+        with self._lock:
+            if self._done.is_set():
+                return
+            self._error = error
+            self._done.set()
+            base = self._base
+        if base is not None:
+            _callbacks.run(self._finish_future)
+
+    def _finish_future(self):
+        self._base.set_result(None)
+        self._weaken()
+
+    def _outcome(self, _=None):
+        if self._error is not None:
+            raise self._error
+        return self._results()
+
+    def get_future(self):
+        """Return a future of the list of tensors.  An exception in a callback is the
+        only way to give an exception to the C++ side of a future."""
+        with self._lock:
+            if self._future is None:
+                devices = sorted({t.device for t in self._results()
+                                  if t.device.type != 'cpu'}, key=str)
+                self._base = torch.futures.Future(devices=devices or None)
+                self._future = self._base.then(self._outcome)
+                if self._done.is_set():
+                    self._finish_future()
+            return self._future
+
+    def wait(self, timeout=None):
+        seconds = timeout.total_seconds() if timeout else 0
+        if not self._done.wait(seconds if seconds > 0 else None):
+            raise Error('innet: all_reduce did not end within %g s' % seconds)
+        self._outcome()
+        with self._lock:
+            if self._future is None:
+                self._weaken()
+        return True
+
+    def is_completed(self):
+        return self._done.is_set()
+
+    def is_success(self):
+        return self._done.is_set() and self._error is None
+
+    def exception(self):
+        return self._error
+
+    def synchronize(self):
+        self.wait()
+
+    def result(self):
+        self.wait()
+        return self._results()
+
+
+class _Sum:
+    """One all_reduce on its way: the tensors, and the vector of their elements."""
+
+    def __init__(self, tensors, divisor):
+        self.work = _Work(tensors)
+        self.divisor = divisor          # 1, or the number of ranks
+        one = tensors[0]
+        self.direct = (len(tensors) == 1 and one.dtype == torch.float32 and
+                       one.device.type == 'cpu' and one.is_contiguous())
+        if self.direct:                 # sent from the tensor and received into it
+            self.vector = one.detach().reshape(-1)
+        else:
+            self.vector = torch.cat([
+                t.detach().reshape(-1).to('cpu', torch.float32)
+                for t in tensors])
+        self.array = self.vector.numpy()
+        self.text = '%d elements of %s, %s' % (
+            self.array.size, ' and '.join(str(t.dtype).replace('torch.', '')
+                                          for t in tensors),
+            'SUM' if divisor == 1 else 'AVG')
+
+    def finish(self):
+        """Give the sum to the tensors, and complete the work."""
+        if self.divisor != 1:
+            self.vector.div_(self.divisor)
+        if not self.direct:
+            at = 0
+            with torch.no_grad():
+                for t in self.work._results():
+                    part = self.vector[at:at + t.numel()]
+                    t.detach().copy_(part.view(t.shape))
+                    at += t.numel()
+        self.work._finish()
+
+
+def _check(number, text):
+    """Return the elements that precede a vector.  They depend on the number of the
+    all_reduce and on its text.  Their sum shows whether all ranks called the same
+    all_reduce.  The numbers are so small that all sums of up to 4096 of them are
+    exact."""
+    crc = zlib.crc32(b'%d %s' % (number, text.encode()))
+    return np.array([crc & 4095, crc >> 12 & 4095], '<f4')
+
+
+class _Worker:
+    """The innet-worker of a process group, which is one member of the group's job."""
+
+    def __init__(self, switch, key, job, rank, size, timeout, store):
+        self.rank, self.size, self.job = rank, size, job
+        self.error = None
+        self.closing = False
+        self.give_up = float(_setting('give_up', GIVE_UP))
+        self._store = store
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._todo, self._sent = queue.SimpleQueue(), collections.deque()
+        self._summed = 0
+        self._lines = collections.deque(maxlen=8)
+        program = _program()
+        if program is None:
+            raise Error('rank %d: innet-worker is not in PATH' % rank)
+        command = [
+            program, '-q', '--stdio', '-p', 'iswitch', '--switch', switch,
+            '--job', str(job), '--worker', str(rank), '--silence', '1000000h',
+            '--give-up', '%dms' % max(1, 1000 * timeout)]
+        if key:
+            command += ['--key', key]
+        try:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, bufsize=0, start_new_session=True)
+        except OSError as e:
+            raise Error('rank %d: %s: %s' % (rank, program, e.strerror)) from None
+        self._out = self._process.stdin.fileno()
+        self._in = self._process.stdout.fileno()
+        for fd in (self._out, self._in):
+            try:
+                fcntl.fcntl(fd, F_SETPIPE_SZ, PIPE)
+            except OSError:             # the limit of this user is reached
+                pass
+        self._listener = self._thread(self._listen)
+
+    def _thread(self, target):
+        t = threading.Thread(target=target, daemon=True)
+        t.start()
+        return t
+
+    def send_hello(self):
+        text = json.dumps({'version': 1, 'elements': RING, 'ring': True,
+                           'nonfinite': True, 'name': 'innet_torch'}).encode()
+        self._put([HEAD.pack(b'INET', HELLO, 0, len(text), 0, 0, 0, 0), text])
+
+    def send_weights(self, weights):
+        """Send the weights, with which the worker joins the job.  The switch accepts
+        only members with the same weights."""
+        self._put([HEAD.pack(b'INET', WEIGHTS, 0, weights.size, 0, 0, 0, 0),
+                   weights])
+
+    def _put(self, parts):
+        try:
+            _write(self._out, parts)
+        except BrokenPipeError:         # the worker has ended; its message says why
+            pass
+
+    def receive_hello(self):
+        """Return the worker's hello, or None if it does not arrive within 50 ms."""
+        if not select.select([self._in], [], [], 0.05)[0]:
+            return None
+        head = bytearray(HEAD.size)
+        if not _read(self._in, [head]):
+            raise self._ended()
+        text = bytearray(HEAD.unpack(head)[3])
+        if not _read(self._in, [text]):
+            raise self._ended()
+        hello = json.loads(text)
+        if 'floats' not in hello:
+            raise Error('rank %d: %s is too old for innet_torch' % (
+                self.rank, self._process.args[0]))
+        self._floats = hello['floats']
+        return hello
+
+    def _ended(self):
+        """Return the exception for a worker that has ended."""
+        why = self.last_line()
+        return (_Retry if ': refused: ' in why else Error)(
+            'rank %d: %s' % (self.rank, why))
+
+    def last_line(self, wait=5.0):
+        """Return the last message of the worker, which has ended or ends soon."""
+        self._listener.join(wait)
+        return self._lines[-1] if self._lines else 'innet-worker has ended'
+
+    def run(self):
+        """Start to exchange vectors.  All ranks have joined."""
+        self._thread(self._send)
+        self._thread(self._receive)
+
+    def add(self, job):
+        """Start the all_reduce `job`."""
+        with self._lock:
+            if self.error is None:
+                self._todo.put(job)
+                return
+        raise self.error
+
+    def fail(self, why):
+        """Fail all sums that are not complete, and all later ones."""
+        with self._lock:
+            if self.error is None:
+                self.error = Error('rank %d: %s' % (self.rank, why))
+        self._process.kill()            # ends the threads that read and write
+
+    def _listen(self):
+        """Read the worker's messages, of which the last one gives the reason for its
+        end.  Print those about waits."""
+        for line in self._process.stderr:
+            line = line.decode(errors='replace').strip()
+            line = re.sub('^innet-worker: ', '', line)
+            self._lines.append(line)
+            wait = re.search(r': job \d+: .* for ([\d.]+) s', line)
+            if wait is None:
+                continue
+            print('innet: rank %d: %s' % (self.rank, line), file=sys.stderr,
+                  flush=True)
+            silent = 'the switch does not say' in line
+            if ('members are needed' in line or
+                    silent and float(wait.group(1)) >= self.give_up):
+                self.fail(line)
+
+    def _pieces(self, n):
+        """Yield the ends of the pieces of a vector of n elements.  The first piece is
+        one segment, so that its sum arrives even if the vectors of other ranks have
+        other lengths."""
+        end = self._floats - CHECK
+        while end < n:
+            yield end
+            end += PIECE * self._floats
+        yield n
+
+    def _send(self):
+        number = 0
+        while True:
+            job = self._todo.get()
+            if job is None:
+                break
+            number += 1
+            check, at = _check(number, job.text), 0
+            self._sent.append((job, check))
+            try:
+                for end in self._pieces(job.array.size):
+                    parts = [job.array[at:end]]
+                    if at == 0:
+                        parts.insert(0, check)
+                    n = sum(p.size for p in parts)
+                    _write(self._out, [HEAD.pack(b'INET', GRADIENT, 0, n, 0, 0,
+                                                 1, 0), *parts])
+                    at = end
+            except OSError:             # _receive() handles the end of the worker
+                break
+        self._put([HEAD.pack(b'INET', BYE, 0, 0, 0, 0, 0, 0)])
+        self._process.stdin.close()
+
+    def _receive(self):
+        try:
+            why = self._receive_all()
+        except Exception as e:          # never leave a sum without an end
+            why = '%s: %s' % (type(e).__name__, e)
+        if why is None:
+            why = ('the process group was destroyed' if self.closing else
+                   self.last_line())
+        self.fail(why)
+        self._todo.put(None)
+        while True:
+            try:
+                job = self._sent.popleft()[0]
+            except IndexError:
+                try:
+                    job = self._todo.get_nowait()
+                except queue.Empty:
+                    return
+            if job is not None:
+                job.work._finish(self.error)
+
+    def _receive_all(self):
+        """Receive sums.  Return the reason for the end, or None if the worker ended."""
+        head, check = bytearray(HEAD.size), np.empty(CHECK, '<f4')
+        while True:
+            if not _read(self._in, [head]):
+                return None
+            job, want = self._sent[0]   # an earlier message has the same job
+            at = 0
+            for end in self._pieces(job.array.size):
+                if at > 0 and not _read(self._in, [head]):
+                    return None
+                _, kind, _, n, _, _, count, _ = HEAD.unpack(head)
+                parts = [job.array[at:end]]
+                if at == 0:
+                    parts.insert(0, check)
+                if kind != RESULT or n != sum(p.size for p in parts):
+                    return 'unexpected message of kind %d and length %d' % (
+                        kind, n)
+                if not _read(self._in, parts):
+                    return None
+                if count != self.size:
+                    return 'all_reduce: a sum has %d of %d contributions' % (
+                        count, self.size)
+                if at == 0 and (check != self.size * want).any():
+                    return self._difference(job)
+                at = end
+            self._sent.popleft()
+            self._summed += 1
+            job.finish()
+
+    def _difference(self, job):
+        """Return how the ranks' calls differ.  The ranks exchange their calls in the
+        store."""
+        name = 'call/%d' % (self._summed + 1)
+        said = []
+        try:
+            self._store.set('%s/%d' % (name, self.rank), job.text)
+            for r in range(self.size):
+                key = '%s/%d' % (name, r)
+                try:
+                    self._store.wait([key], datetime.timedelta(seconds=1))
+                    said.append('rank %d: %s' % (
+                        r, self._store.get(key).decode()))
+                except Exception:       # this rank has ended, or waits elsewhere
+                    pass
+        except Exception:
+            said = [job.text]
+        return 'call %d of all_reduce differs between the ranks: %s' % (
+            self._summed + 1, '; '.join(said))
+
+    def close(self):
+        """Leave the job.  It is safe to call this twice."""
+        if self.closing or os.getpid() != self._pid:
+            return
+        self.closing = True
+        self._todo.put(None)
+        try:
+            self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def abandon(self):
+        """End a worker that has not joined its job."""
+        self.closing = True
+        self._process.kill()
+        self._process.wait()
+        self._listener.join()
+        for f in (self._process.stdin, self._process.stdout,
+                  self._process.stderr):
+            f.close()
+
+
+class _Start:
+    """The start of a process group: the ranks agree on a number of a job through the
+    store, and join this job.  If the switch refuses the number, they try another."""
+
+    def __init__(self, store, rank, size, timeout):
+        self.store, self.rank, self.size = store, rank, size
+        self.timeout = timeout
+        self.switch, self.key = _setting('switch'), _setting('key')
+        if not self.switch:
+            raise Error('rank %d: INNET_SWITCH is not set; set it to the '
+                        'HOST:PORT of the switch' % rank)
+
+    def run(self):
+        for attempt in range(ATTEMPTS):
+            worker = None
+            try:
+                try:
+                    weights, worker = self._prepare(attempt)
+                    self._join(attempt, weights, worker)
+                    return worker
+                except (Error, _Retry) as e:
+                    self._tell(attempt, e)
+                    raise
+            except _Retry as e:
+                why = e
+            except BaseException:
+                if worker is not None:
+                    worker.abandon()
+                raise
+            if worker is not None:
+                worker.abandon()
+        raise Error('%s (after %d numbers of jobs)' % (why, ATTEMPTS))
+
+    def _key(self, attempt, name):
+        return '%s/%d' % (name, attempt)
+
+    def _count(self, attempt, name, n=0):
+        """Add n to a number in the store, and return the number."""
+        return self.store.add(self._key(attempt, name), n)
+
+    def _tell(self, attempt, e):
+        """Tell the other ranks why this rank cannot join."""
+        kind = 'retry' if isinstance(e, _Retry) else 'error'
+        try:
+            if self._count(attempt, 'failed', 1) == 1:
+                self.store.set(self._key(attempt, 'why'), kind + ' ' + str(e))
+        except Exception:               # the store has ended
+            pass
+
+    def _check_others(self, attempt):
+        """Raise an exception if another rank cannot join."""
+        if self._count(attempt, 'failed') == 0:
+            return
+        kind, why = self.store.get(
+            self._key(attempt, 'why')).decode().split(' ', 1)
+        raise (_Retry if kind == 'retry' else Error)(why)
+
+    def _await(self, attempt, name, deadline, what):
+        """Wait until all ranks have added 1 to a number in the store."""
+        pause = 0.002
+        while self._count(attempt, name) < self.size:
+            self._check_others(attempt)
+            if time.monotonic() >= deadline:
+                raise Error('rank %d: %d of %d ranks have %s' % (
+                    self.rank, self._count(attempt, name), self.size, what))
+            time.sleep(pause)
+            pause = min(0.1, 2 * pause)
+
+    def _prepare(self, attempt):
+        """Agree on a job, and start innet-worker.  Return the weights of the job and
+        the worker."""
+        key = self._key(attempt, 'job')
+        if self.rank == 0:
+            self.store.set(key, os.urandom(14).hex())
+        drawn = bytes.fromhex(self.store.get(key).decode())
+        job = 1 + int.from_bytes(drawn[:2], 'little') % 65535
+        weights = np.array([self.size, *drawn[2:]], '<f4')
+        worker = _Worker(self.switch, self.key, job, self.rank, self.size,
+                         self.timeout, self.store)
+        try:
+            worker.send_hello()
+            self._count(attempt, 'ready', 1)
+            self._await(attempt, 'ready', time.monotonic() + self.timeout,
+                        'started')
+        except BaseException:
+            worker.abandon()
+            raise
+        return weights, worker
+
+    def _join(self, attempt, weights, worker):
+        """Join the job, and wait until all ranks have joined."""
+        limit = min(START, self.timeout)
+        deadline = time.monotonic() + limit
+        worker.send_weights(weights)
+        hello = None
+        while hello is None:
+            hello = worker.receive_hello()
+            self._check_others(attempt)
+            if hello is None and time.monotonic() >= deadline:
+                worker.fail('')
+                raise Error('rank %d: did not join the job within %g s: %s' % (
+                    self.rank, limit, worker.last_line()))
+        if hello['members'] != self.size:
+            raise _Retry('rank %d: job %d of the switch has %d members, and the '
+                         'process group has %d ranks' % (
+                             self.rank, worker.job, hello['members'], self.size))
+        self._count(attempt, 'joined', 1)
+        self._await(attempt, 'joined', deadline, 'joined')
+
+
+def _seconds(timeout):
+    if timeout is None:
+        timeout = datetime.timedelta(minutes=30)
+    return timeout.total_seconds()
+
+
+class _Group(dist.ProcessGroup):
+    """A process group whose all_reduce of floats runs through the switch.  C++ code
+    calls the methods of a Work object without a reference to its Python part, so the
+    group keeps the last HELD of them."""
+
+    def __init__(self, store, rank, size, timeout):
+        super().__init__(rank, size)
+        self._ranks = size
+        self._gloo = dist.ProcessGroupGloo(
+            dist.PrefixStore('gloo', store), rank, size,
+            timeout=datetime.timedelta(seconds=_seconds(timeout)))
+        self._held = collections.deque(maxlen=HELD)
+        self._worker = _Start(dist.PrefixStore('innet', store), rank, size,
+                              _seconds(timeout)).run()
+        self._worker.run()
+        self._close = weakref.finalize(self, self._worker.close)
+
+    def getBackendName(self):
+        return 'innet'
+
+    def allreduce(self, tensors, opts=None):
+        if isinstance(tensors, torch.Tensor):
+            tensors = [tensors]
+        op = getattr(opts, 'reduceOp', ReduceOp.SUM if opts is None else opts)
+        if len(tensors) != 1 or not self._sums(tensors, op):
+            return self._gloo.allreduce(tensors, *(() if opts is None else (opts,)))
+        return self._start(tensors, op)
+
+    def allreduce_coalesced(self, tensors, opts=None):
+        op = getattr(opts, 'reduceOp', ReduceOp.SUM)
+        if not self._sums(tensors, op):
+            return self._gloo.allreduce_coalesced(
+                tensors, *(() if opts is None else (opts,)))
+        return self._start(tensors, op)
+
+    def _sums(self, tensors, op):
+        """Can the switch compute this all_reduce?"""
+        return op in (ReduceOp.SUM, ReduceOp.AVG) and all(
+            t.dtype in FLOATS and t.layout == torch.strided for t in tensors)
+
+    def _start(self, tensors, op):
+        job = _Sum(list(tensors), self._ranks if op == ReduceOp.AVG else 1)
+        if job.array.size == 0:
+            job.work._finish()
+        else:
+            self._worker.add(job)
+        self._held.append(job.work)
+        return job.work
+
+    def shutdown(self):
+        self._close()
+
+    abort = shutdown
+
+
+def _delegate(name):
+    def call(self, *args, **kwargs):
+        return getattr(self._gloo, name)(*args, **kwargs)
+    call.__name__ = name
+    return call
+
+
+# C++ code looks for these methods in the class, and 2.x has more of them than 1.13.
+for _name in dir(dist.ProcessGroupGloo):
+    if re.match(r'_?(all|barrier|broadcast|gather|monitored|recv|reduce|'
+                r'scatter|send)', _name) and _name not in vars(_Group):
+        setattr(_Group, _name, _delegate(_name))
+for _name in ('_set_sequence_number_for_group', '_get_sequence_number_for_group'):
+    setattr(_Group, _name, _delegate(_name))
+
+
+def _create(store, rank, size, timeout):
+    return _Group(store, rank, size, timeout)
+
+
+def _rendezvous(url, **kwargs):
+    """Handle init_method='innet://HOST:PORT?key=FILE'.  The ranks meet as they do with
+    env://."""
+    parts = urllib.parse.urlsplit(url)
+    query = dict(urllib.parse.parse_qsl(parts.query))
+    _url.update({'switch': parts.netloc, **{
+        k: v for k, v in query.items() if k in ('key', 'give_up')}})
+    yield from dist.rendezvous('env://', int(query.get('rank', -1)),
+                               int(query.get('world_size', -1)), **kwargs)
+
+
+def _register():
+    import inspect
+
+    more = {}
+    if 'devices' in inspect.signature(dist.Backend.register_backend).parameters:
+        more['devices'] = ['cpu', 'cuda']
+    dist.Backend.register_backend('innet', _create, **more)
+    dist.register_rendezvous_handler('innet', _rendezvous)
+
+
+def ddp_hook(group, bucket):
+    """Use this as the communication hook of DistributedDataParallel, if the other
+    collectives use another backend:
+
+        group = torch.distributed.new_group(backend='innet')
+        model.register_comm_hook(group, innet_torch.ddp_hook)
+    """
+    group = distributed_c10d._get_default_group() if group is None else group
+    buffer = bucket.buffer()
+    buffer.div_(group.size())
+    work = group.allreduce([buffer])
+    return work.get_future().then(lambda f: f.value()[0])
+
+
+def main(argv):
+    """Run a script with the backend registered."""
+    import innet_torch                  # not this copy, which is __main__
+
+    if len(argv) < 2 or argv[1] in ('-h', '--help'):
+        print('usage: python3 -m innet_torch SCRIPT [ARGUMENT...]\n'
+              '       python3 -m innet_torch -m MODULE [ARGUMENT...]\n'
+              'Run a script that can use the backend innet of '
+              'torch.distributed.', file=sys.stderr if len(argv) < 2 else None)
+        return 2 if len(argv) < 2 else 0
+    if argv[1] == '-m' and len(argv) > 2:
+        sys.argv = argv[2:]
+        runpy.run_module(argv[2], run_name='__main__', alter_sys=True)
+    else:
+        sys.argv = argv[1:]
+        sys.path[0] = os.path.dirname(os.path.abspath(argv[1]))
+        runpy.run_path(argv[1], run_name='__main__')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv))
+_register()
