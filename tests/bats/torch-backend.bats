@@ -51,3 +51,23 @@ ranks() {
 	job 2
 	ranks 2 many 1000 50000
 }
+
+@test "tensors of any stride and type, infinities and means have the right sums" {
+	job 2
+	ranks 2 shapes
+}
+
+@test "many sums are under way at once, and their futures and callbacks complete" {
+	job 2
+	ranks 2 several
+}
+
+@test "DistributedDataParallel and its hooks give the weights that gloo gives" {
+	job 2
+	ranks 2 ddp
+}
+
+@test "gloo computes all other collectives, and new groups have jobs of their own" {
+	job 3
+	ranks 3 others
+}

@@ -84,6 +84,161 @@ def many(count, most):
     assert grown < 16384, 'memory grew by %d kB' % grown
 
 
+def shapes():
+    """Sum tensors of other shapes, strides, types and values, and means."""
+    gloo = begin()
+    base = vector(6000).view(20, 30, 10)
+    views = [base[3], base.transpose(0, 2), base[::3, 1:7, ::2], base[2, 3, 4],
+             vector(24).view(1, 2, 3, 4).to(memory_format=torch.channels_last),
+             vector(0), vector(0).view(3, 0)]
+    for i, view in enumerate(views):
+        whole = base.clone()
+        want = view.contiguous().clone()
+        dist.all_reduce(view)
+        dist.all_reduce(want, group=gloo)
+        same(view, want, 'view %d' % i)
+        base.copy_(whole)
+    a = vector(1000)
+    a[RANK] = float('inf')
+    a[10], a[11], a[12] = float('nan'), -float('inf'), float('inf')
+    a[13] = float('inf') if RANK == 0 else -float('inf')
+    b = a.clone()
+    dist.all_reduce(a)
+    dist.all_reduce(b, group=gloo)
+    assert a[0].isinf() and a[13].isnan()
+    same(a, b, 'infinities')
+    half = vector(5000, 1, torch.float16)
+    want = half.clone()
+    dist.all_reduce(half)
+    dist.all_reduce(want, group=gloo)
+    same(half, want, 'float16')
+    brain = vector(5000, 2, torch.bfloat16)
+    want = brain.float()
+    dist.all_reduce(brain)
+    dist.all_reduce(want, group=gloo)
+    same(brain, want.bfloat16(), 'bfloat16')
+    mean = vector(5000, 3)
+    want = mean.clone()
+    dist.all_reduce(mean, op=dist.ReduceOp.AVG)
+    dist.all_reduce(want, group=gloo)
+    same(mean, want / WORLD, 'AVG')
+    leaf = vector(10).requires_grad_()
+    with torch.no_grad():
+        dist.all_reduce(leaf)
+    parts = [vector(700, 4), vector(8, 5)]
+    want = torch.cat(parts)
+    dist.all_reduce_coalesced(parts)
+    dist.all_reduce(want, group=gloo)
+    same(torch.cat(parts), want, 'all_reduce_coalesced')
+
+
+def several():
+    """Start many sums, and wait for them in another order, also by their futures."""
+    gloo = begin()
+    sent = [vector(1 + 997 * i % 60000, i) for i in range(100)]
+    want = [v.clone() for v in sent]
+    works = [dist.all_reduce(v, async_op=True) for v in sent]
+    futures = [w.get_future() for w in works[::2]]
+    doubled = [f.then(lambda f: 2 * f.value()[0]) for f in futures]
+    for w in reversed(works):
+        assert w.wait() and w.is_completed() and w.is_success()
+    for v in want:
+        dist.all_reduce(v, group=gloo)
+    for v, w in zip(sent, want):
+        same(v, w, 'length %d' % v.numel())
+    for f, d, v in zip(futures, doubled, sent[::2]):
+        assert f.wait()[0] is v
+        same(d.wait(), 2 * v, 'then')
+    same(works[1].get_future().wait()[0], sent[1], 'a future after the end')
+    same(works[3].result()[0], sent[3], 'result')
+
+    def again(f):                       # a callback that waits for another sum
+        v = f.value()[0].clone()
+        return dist.all_reduce(v, async_op=True).get_future().wait()[0]
+    nested = dist.all_reduce(sent[0], async_op=True).get_future().then(again)
+    nested = nested.then(lambda f: f.value())
+    same(nested.wait(), sent[0] * WORLD, 'a callback that waits')
+
+
+def network():
+    torch.manual_seed(1)
+    return torch.nn.Sequential(
+        torch.nn.Linear(50, 300), torch.nn.Tanh(), torch.nn.Linear(300, 300),
+        torch.nn.Tanh(), torch.nn.Linear(300, 4))
+
+
+def train(group, hook=None, steps=5, **more):
+    """Train with DistributedDataParallel and buckets of 100 kB, and return the
+    weights."""
+    model = torch.nn.parallel.DistributedDataParallel(
+        network(), process_group=group, bucket_cap_mb=0.1, **more)
+    if hook is not None:
+        model.register_comm_hook(*hook)
+    adam = torch.optim.Adam(model.parameters(), lr=0.01)
+    for step in range(steps):
+        adam.zero_grad()
+        model(vector(32 * 50, step).view(32, 50)).square().mean().backward()
+        adam.step()
+    return torch.nn.utils.parameters_to_vector(model.parameters()).detach()
+
+
+def ddp():
+    """Get the weights that gloo gives, with plain DDP, with views and with a hook."""
+    import innet_torch
+    from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+    gloo = begin()
+    want = train(gloo)
+    same(train(None), want, 'DDP')
+    same(train(None, gradient_as_bucket_view=True), want, 'views of buckets')
+    innet = dist.new_group(backend='innet')
+    same(train(gloo, (innet, innet_torch.ddp_hook)), want, 'ddp_hook')
+    same(train(innet, (innet, default_hooks.allreduce_hook)), want,
+         'allreduce_hook')
+    same(train(innet, (innet, default_hooks.fp16_compress_hook)),
+         train(gloo, (gloo, default_hooks.fp16_compress_hook)), 'float16 hook')
+
+
+def others():
+    """Use the collectives that gloo computes, and groups of all ranks."""
+    begin()
+    assert dist.get_backend() == 'innet' and dist.get_rank() == RANK
+    n = torch.tensor([RANK + 1])
+    dist.all_reduce(n)
+    assert n.item() == WORLD * (WORLD + 1) // 2
+    most = torch.tensor([float(RANK)])
+    dist.all_reduce(most, op=dist.ReduceOp.MAX)
+    assert most.item() == WORLD - 1
+    wide = torch.tensor([0.1 * RANK], dtype=torch.float64)
+    dist.all_reduce(wide)
+    a = vector(5)
+    dist.broadcast(a, 1)
+    all_a = [torch.empty(5) for _ in range(WORLD)]
+    dist.all_gather(all_a, a)
+    for b in all_a:
+        same(a, b, 'all_gather')
+    objects = [None] * WORLD
+    dist.all_gather_object(objects, {'rank': RANK})
+    assert objects == [{'rank': r} for r in range(WORLD)]
+    dist.barrier()
+    if RANK == 0:
+        dist.send(a, 1)
+    elif RANK == 1:
+        dist.recv(a, 0)
+    dist.reduce(a, 0)
+    outer = [dist.new_group(ranks=list(range(WORLD))) for _ in range(3)]
+    works = []
+    for g in outer:
+        v = torch.full((1000,), float(RANK + 1))
+        works.append((v, dist.all_reduce(v, group=g, async_op=True)))
+    for v, w in works:
+        w.wait()
+        assert (v == WORLD * (WORLD + 1) / 2).all()
+    for g in outer:
+        dist.destroy_process_group(g)
+    dist.all_reduce(a)
+    dist.destroy_process_group()
+
+
 if __name__ == '__main__':
     globals()[sys.argv[1]](*sys.argv[2:])
     print('rank %d: right' % RANK, flush=True)
