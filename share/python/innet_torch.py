@@ -462,8 +462,9 @@ class _Worker:
                 if not _read(self._in, parts):
                     return None
                 if count != self.size:
-                    return 'all_reduce: a sum has %d of %d contributions' % (
-                        count, self.size)
+                    return ('a sum has %d contributions instead of %d; start '
+                            'innet-switch with -H %d, and check that all ranks '
+                            'are alive' % (count, self.size, self.size))
                 if at == 0 and (check != self.size * want).any():
                     return self._difference(job)
                 at = end
@@ -616,10 +617,11 @@ class _Start:
                 worker.fail('')
                 raise Error('rank %d: did not join the job within %g s: %s' % (
                     self.rank, limit, worker.last_line()))
-        if hello['members'] != self.size:
-            raise _Retry('rank %d: job %d of the switch has %d members, and the '
-                         'process group has %d ranks' % (
-                             self.rank, worker.job, hello['members'], self.size))
+        if hello['members'] > self.size:
+            raise Error('rank %d: %s: the switch adds the vectors of %d members, '
+                        'but the process group has %d ranks; start innet-switch '
+                        'with -H %d' % (self.rank, self.switch, hello['members'],
+                                        self.size, self.size))
         self._count(attempt, 'joined', 1)
         self._await(attempt, 'joined', deadline, 'joined')
 

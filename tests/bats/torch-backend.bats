@@ -1,6 +1,8 @@
 # Tests of the backend "innet" of torch.distributed: innet_torch(3)
 load common
 
+torch_rank=$BATS_TEST_DIRNAME/torch-rank.py
+
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 	pids=''
@@ -35,7 +37,7 @@ start() {
 ranks() {
 	local p n=$1
 	shift
-	start "$n" timeout 300 "$py" "$BATS_TEST_DIRNAME/torch-rank.py" "$@"
+	start "$n" timeout 300 "$py" "$torch_rank" "$@"
 	for p in $ranks; do
 		wait "$p" || { cat rank*.err; return 1; }
 	done
@@ -70,4 +72,95 @@ ranks() {
 @test "gloo computes all other collectives, and new groups have jobs of their own" {
 	job 3
 	ranks 3 others
+}
+
+# summing R: wait until rank R has summed, and set $rank to its process
+summing() {
+	await "rank$1.out"
+	rank=$(sed -n 's/^pid //p' "rank$1.out")
+}
+
+# failed R TEXT: check that rank R ends with one exception, whose text has TEXT
+failed() {
+	local p
+	p=$(cut -d' ' -f$(($1 + 1)) <<<"${ranks# }")
+	wait "$p" || true
+	grep "^rank $1: error: .*rank [0-9]*: .*$2" "rank$1.out" || { cat "rank$1".*; return 1; }
+}
+
+
+
+@test "if a rank is killed, the others raise an exception that names it" {
+	job 3
+	start 3 "$py" "$torch_rank" until_error
+	for r in 0 1 2; do summing $r; done
+	kill -KILL "$rank"
+	failed 0 '3 members are needed, 2 are left; worker 2 .* left'
+	failed 1 '3 members are needed, 2 are left; worker 2 .* left'
+}
+
+@test "if a rank is killed during DDP, backward() of the others raises an exception" {
+	job 2
+	start 2 "$py" "$torch_rank" ddp_until_error
+	for r in 0 1; do summing $r; done
+	kill -KILL "$rank"
+	failed 0 '2 members are needed, 1 are left; worker 1 .* left'
+}
+
+@test "if ranks are missing in a sum of a switch without -H, all raise an exception" {
+	serve switch innet-switch -q -p iswitch --json
+	INNET_SWITCH=$switch start 3 "$py" "$torch_rank" until_error
+	for r in 0 1 2; do summing $r; done
+	kill -KILL "$rank"
+	failed 0 'a sum has 2 contributions instead of 3'
+}
+
+@test "if the switch ends, all ranks raise an exception" {
+	job 2
+	INNET_TIMEOUT=3 start 2 "$py" "$torch_rank" until_error
+	for r in 0 1; do summing $r; done
+	kill -KILL "$switch_pid"
+	failed 0 "$switch: .*the switch does not say"
+	failed 1 "$switch: .*the switch does not say"
+}
+
+@test "without a switch, without its address, or with too few ranks, no group begins" {
+	export INNET_TIMEOUT=2
+	start 1 "$py" "$torch_rank" until_error
+	failed 0 'INNET_SWITCH is not set'
+	INNET_SWITCH=127.0.0.1:9 start 2 "$py" "$torch_rank" until_error
+	failed 0 'no answer to a Join'
+	job 3
+	start 2 "$py" "$torch_rank" until_error
+	failed 1 'the vectors of 3 members, but the process group has 2 ranks'
+}
+
+@test "with another key than the switch, no group begins" {
+	printf 0123456789abcdef0 >key && printf 1123456789abcdef0 >other && chmod 600 key other
+	job 2 --key key
+	INNET_KEY=key ranks 2 lengths 1000
+	INNET_KEY=other INNET_TIMEOUT=2 start 2 "$py" "$torch_rank" until_error
+	failed 0 'give both the same --key'
+	INNET_KEY=none start 2 "$py" "$torch_rank" until_error
+	failed 0 'none: No such file'
+}
+
+@test "if the ranks call different sums, all raise an exception that names the calls" {
+	job 3
+	INNET_TIMEOUT=20 start 3 "$py" "$torch_rank" until_error 100 100 5000
+	for r in 0 1 2; do failed $r 'call 1 of all_reduce differs .*rank 1: 100 elements of float32, SUM; rank 2: 5000 elements'; done
+}
+
+@test "the ranks try another job if another group uses the number of a job" {
+	job 2
+	start 2 "$py" "$torch_rank" taken 7 1
+	for r in 0 1; do summing $r; done
+	first=$ranks
+	ranks 2 taken 7 2
+	kill -KILL $first
+}
+
+@test "a group that pauses for longer than the time-out of members can continue" {
+	job 2 --member-timeout 1s
+	ranks 2 idle 3
 }

@@ -167,9 +167,9 @@ def network():
         torch.nn.Tanh(), torch.nn.Linear(300, 4))
 
 
-def train(group, hook=None, steps=5, **more):
+def train(group, hook=None, steps=5, each=None, **more):
     """Train with DistributedDataParallel and buckets of 100 kB, and return the
-    weights."""
+    weights.  Call each(step) after each step."""
     model = torch.nn.parallel.DistributedDataParallel(
         network(), process_group=group, bucket_cap_mb=0.1, **more)
     if hook is not None:
@@ -179,6 +179,8 @@ def train(group, hook=None, steps=5, **more):
         adam.zero_grad()
         model(vector(32 * 50, step).view(32, 50)).square().mean().backward()
         adam.step()
+        if each is not None:
+            each(step)
     return torch.nn.utils.parameters_to_vector(model.parameters()).detach()
 
 
@@ -237,6 +239,74 @@ def others():
         dist.destroy_process_group(g)
     dist.all_reduce(a)
     dist.destroy_process_group()
+
+
+def show(i):
+    """Print the id of the process after 20 sums."""
+    if i == 20:
+        print('pid %d' % os.getpid(), flush=True)
+
+
+def until_error(*words):
+    """Sum vectors until an exception ends the group.  Print its text, and check that
+    later sums raise it too.  The lengths are those of the rank."""
+    try:
+        begin()
+        a = torch.ones(eval(words[RANK % len(words)]) if words else 1000)
+        for i in range(10 ** 9):
+            dist.all_reduce(a)
+            a.fill_(1)
+            show(i)
+    except RuntimeError as e:
+        print('rank %d: error: %s' % (RANK, e), flush=True)
+        if dist.is_initialized():
+            for _ in range(2):
+                try:
+                    dist.all_reduce(torch.ones(5))
+                except RuntimeError as later:
+                    assert str(later) == str(e)
+                else:
+                    sys.exit('a sum after the error')
+
+
+def ddp_until_error():
+    """Train until an exception ends the group, and print its text."""
+    try:
+        begin()
+        train(None, steps=10 ** 9, each=show)
+    except RuntimeError as e:
+        print('rank %d: error: %s' % (RANK, e), flush=True)
+
+
+def taken(number, attempts):
+    """Let rank 0 try this number of a job first, and sum until an exception if it
+    tries only once."""
+    import innet_torch
+    urandom, drawn = os.urandom, []
+
+    def draw(n):
+        drawn.append(n)
+        b = urandom(n)
+        return (int(number) - 1).to_bytes(2, 'little') + b[2:] if (
+            len(drawn) == 1) else b
+    if RANK == 0:
+        innet_torch.os.urandom = draw
+    if attempts == '1':
+        return until_error()
+    lengths('1', '5000')
+    assert RANK != 0 or len(drawn) == int(attempts)
+
+
+def idle(seconds):
+    """Pause, and then sum."""
+    import time
+    begin()
+    a = torch.ones(1000)
+    for _ in range(2):
+        dist.all_reduce(a)
+        time.sleep(float(seconds))
+    dist.all_reduce(a)
+    assert (a == WORLD ** 3).all()
 
 
 if __name__ == '__main__':
