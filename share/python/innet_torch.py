@@ -273,6 +273,7 @@ class _Worker:
         self._store = store
         self._pid = os.getpid()
         self._lock = threading.Lock()
+        self._threads = []
         self._todo, self._sent = queue.SimpleQueue(), collections.deque()
         self._summed = 0
         self._lines = collections.deque(maxlen=8)
@@ -352,8 +353,7 @@ class _Worker:
 
     def run(self):
         """Start to exchange vectors.  All ranks have joined."""
-        self._thread(self._send)
-        self._thread(self._receive)
+        self._threads = [self._thread(self._send), self._thread(self._receive)]
 
     def add(self, job):
         """Start the all_reduce `job`."""
@@ -503,6 +503,10 @@ class _Worker:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        # a thread that runs while Python ends can crash the process
+        for t in [*self._threads, self._listener]:
+            if t is not threading.current_thread():
+                t.join(5)
 
     def abandon(self):
         """End a worker that has not joined its job."""
@@ -740,6 +744,98 @@ def ddp_hook(group, bucket):
     buffer.div_(group.size())
     work = group.allreduce([buffer])
     return work.get_future().then(lambda f: f.value()[0])
+
+
+def _tensor(x):
+    """Return the tensor of an argument of Ray, which passes each tensor or array in a
+    list."""
+    x = x[0] if isinstance(x, list) else x
+    return torch.from_numpy(x) if isinstance(x, np.ndarray) else x
+
+
+def _tensors(x):
+    return [_tensor(t) for t in (x[0] if isinstance(x[0], list) else x)]
+
+
+def _ray_op(options):
+    """Return the operation of Ray's options, or SUM if there are none."""
+    name = 'SUM' if options is None else options.reduceOp.name
+    return getattr(ReduceOp, {'AVERAGE': 'AVG'}.get(name, name))
+
+
+def ray_group():
+    """Return a class for the registry of ray.util.collective.  Call this in the driver
+    and in each actor:
+
+        register_collective_backend('INNET', innet_torch.ray_group())
+
+    The ranks meet with MASTER_ADDR and MASTER_PORT, which the actors must set."""
+    from ray.util.collective.collective_group.base_collective_group import (
+        BaseGroup)
+
+    class InnetGroup(BaseGroup):
+        """A group of ray.util.collective that sums in the network."""
+
+        def __init__(self, world_size, rank, group_name):
+            super().__init__(world_size, rank, group_name)
+            self._first = not dist.is_initialized()
+            if self._first:
+                dist.init_process_group('innet', init_method='env://',
+                                        world_size=world_size, rank=rank)
+                self._group = distributed_c10d._get_default_group()
+            else:
+                self._group = dist.new_group(list(range(world_size)),
+                                             backend='innet')
+
+        @classmethod
+        def backend(cls):
+            return 'INNET'
+
+        @classmethod
+        def check_backend_availability(cls):
+            return _program() is not None
+
+        def destroy_group(self):
+            dist.destroy_process_group(None if self._first else self._group)
+            self._group = None
+
+        def allreduce(self, tensor, allreduce_options=None):
+            dist.all_reduce(_tensor(tensor), _ray_op(allreduce_options),
+                            self._group)
+
+        def barrier(self, barrier_options=None):
+            dist.barrier(self._group)
+
+        def reduce(self, tensor, reduce_options=None):
+            t = _tensor(tensor)
+            root = getattr(reduce_options, 'root_rank', 0)
+            # the tensors of the other ranks must not change
+            dist.reduce(t if self._rank == root else t.clone(), root,
+                        _ray_op(reduce_options), self._group)
+
+        def broadcast(self, tensor, broadcast_options=None):
+            dist.broadcast(_tensor(tensor),
+                           getattr(broadcast_options, 'root_rank', 0),
+                           self._group)
+
+        def allgather(self, tensor_list, tensor, allgather_options=None):
+            dist.all_gather(_tensors(tensor_list), _tensor(tensor), self._group)
+
+        def reducescatter(self, tensor, tensor_list, reducescatter_options=None):
+            op = _ray_op(reducescatter_options)
+            for r, t in enumerate(_tensors(tensor_list)):
+                whole = t.clone()       # gloo has no reduce_scatter
+                dist.all_reduce(whole, op, self._group)
+                if r == self._rank:
+                    _tensor(tensor).copy_(whole)
+
+        def send(self, tensor, send_options):
+            dist.send(_tensor(tensor), send_options.dst_rank, self._group)
+
+        def recv(self, tensor, recv_options):
+            dist.recv(_tensor(tensor), recv_options.src_rank, self._group)
+
+    return InnetGroup
 
 
 def main(argv):

@@ -164,3 +164,50 @@ failed() {
 	job 2 --member-timeout 1s
 	ranks 2 idle 3
 }
+
+@test "a class for ray.util.collective sums in the network, and gloo does the rest" {
+	job 2
+	ranks 2 ray
+}
+
+# crcs N COMMAND...: run the command on two ranks, and print the checksum of the
+# weights, which must be the same on both
+crcs() {
+	start 2 "$@"
+	for p in $ranks; do wait "$p" || { cat rank*.err >&2; return 1; }; done
+	sed 's/.* weights //' rank?.out | uniq
+}
+
+@test "python3 -m innet_torch runs a script that only takes the name of a backend" {
+	job 2
+	cp "$share/examples/torch-backend-ddp.py" .
+	sed -i '1,/^"""$/s/innet/net/g' torch-backend-ddp.py
+	set -- torch-backend-ddp.py --steps 40 --backend
+	crcs "$py" "$1" --steps 40 --backend gloo >gloo
+	crcs "$py" -m innet_torch "$@" innet >innet
+	crcs "$py" -m innet_torch -m torch-backend-ddp --steps 40 --backend innet >module
+	[ "$(wc -l <gloo)" -eq 1 ] && cmp gloo innet && cmp gloo module
+}
+
+@test "a script with one flat all_reduce a step gets the weights that gloo gives" {
+	job 2
+	set -- "$share/examples/torch-backend-flat.py" --episodes 12 --backend
+	crcs "$py" "$@" gloo >gloo
+	crcs "$py" "$@" innet >innet
+	[ "$(wc -l <gloo)" -eq 1 ] && cmp gloo innet
+}
+
+@test "init_method may name the switch and the key" {
+	printf 0123456789abcdef0 >key && chmod 600 key
+	job 2 --key key
+	unset INNET_SWITCH
+	INNET_URL="innet://$switch?key=key" ranks 2 lengths 1 5000
+}
+
+@test "python3 -m innet_torch without a script prints how to use it" {
+	run -2 --separate-stderr "$py" -m innet_torch
+	[ -z "$output" ] && [[ "$stderr" = 'usage: python3 -m innet_torch SCRIPT'* ]]
+	run -0 "$py" -m innet_torch --help
+	run -1 "$py" -m innet_torch none.py
+	[[ "${lines[-1]}" = *'none.py'* ]]
+}

@@ -23,6 +23,8 @@ def begin(**more):
     """Open the group, and return a gloo group of the same ranks."""
     import innet_torch                  # registers the backend
     assert innet_torch.RING == RING
+    if 'INNET_URL' in os.environ:
+        more['init_method'] = os.environ['INNET_URL']
     dist.init_process_group('innet', timeout=datetime.timedelta(seconds=TIMEOUT),
                             **more)
     return dist.new_group(backend='gloo')
@@ -307,6 +309,58 @@ def idle(seconds):
         time.sleep(float(seconds))
     dist.all_reduce(a)
     assert (a == WORLD ** 3).all()
+
+
+def ray():
+    """Use the class for Ray with a stand-in for the parts of Ray that it needs."""
+    import abc
+    import enum
+    import types
+    import numpy
+
+    class BaseGroup(metaclass=abc.ABCMeta):
+        def __init__(self, world_size, rank, group_name):
+            self._world_size, self._rank = world_size, rank
+            self._group_name = group_name
+    for name in ('allreduce', 'barrier', 'reduce', 'allgather', 'broadcast',
+                 'reducescatter', 'send', 'recv', 'check_backend_availability'):
+        setattr(BaseGroup, name, abc.abstractmethod(lambda self: None))
+    BaseGroup = abc.ABCMeta('BaseGroup', (BaseGroup,), dict(vars(BaseGroup)))
+    path = 'ray'
+    for part in ('', '.util', '.collective', '.collective_group',
+                 '.base_collective_group'):
+        path += part
+        sys.modules[path] = types.ModuleType(path)
+    sys.modules[path].BaseGroup = BaseGroup
+    ops = enum.Enum('ReduceOp', 'SUM PRODUCT MIN MAX')
+
+    import innet_torch
+    kind = innet_torch.ray_group()
+    assert kind.backend() == 'INNET' and kind.check_backend_availability()
+    for name in ('default', 'second'):
+        g = kind(WORLD, RANK, name)
+        a = numpy.full(1000, RANK + 1, 'f4')
+        g.allreduce([a], types.SimpleNamespace(reduceOp=ops.SUM))
+        assert (a == WORLD * (WORLD + 1) / 2).all()
+        g.allreduce([a], types.SimpleNamespace(reduceOp=ops.MAX))
+        t = torch.full((4,), float(RANK))
+        g.broadcast([t], types.SimpleNamespace(root_rank=1))
+        assert (t == 1).all()
+        every = [torch.empty(4) for _ in range(WORLD)]
+        g.allgather([every], [t + RANK])
+        assert [e[0].item() for e in every] == [1 + r for r in range(WORLD)]
+        g.reduce([t], types.SimpleNamespace(reduceOp=ops.SUM, root_rank=0))
+        assert (t == (WORLD if RANK == 0 else 1)).all()
+        part = torch.empty(3)
+        g.reducescatter([part], [[torch.full((3,), float(r))
+                                  for r in range(WORLD)]])
+        assert (part == RANK * WORLD).all()
+        if RANK == 0:
+            g.send([part], types.SimpleNamespace(dst_rank=1))
+        elif RANK == 1:
+            g.recv([part], types.SimpleNamespace(src_rank=0))
+        g.barrier()
+    g.destroy_group()
 
 
 if __name__ == '__main__':
