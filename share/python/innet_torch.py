@@ -48,8 +48,8 @@ F_SETPIPE_SZ = 1031
 RING = 2048 * 366                       # elements of the ring of segments
 PIECE = 64                              # segments of a message to innet-worker
 CHECK = 2                               # elements before a vector; see _check()
-START = 30.0                            # seconds until all ranks have joined
 GIVE_UP = 30.0                          # seconds without an answer of the switch
+PATIENCE = 5.0                          # seconds for the end of innet-worker
 ATTEMPTS = 8                            # numbers of jobs to try
 HELD = 256                              # Work objects; see _Group
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
@@ -76,7 +76,7 @@ def _setting(name, default=None):
 def _program():
     """Return the path of innet-worker, which is in PATH or in its place beside this
     file."""
-    here = os.path.dirname(os.path.abspath(__file__))
+    here = os.path.dirname(os.path.realpath(__file__))
     beside = os.path.join(here, '../../../bin/innet-worker')
     return (os.environ.get('INNET_WORKER') or shutil.which('innet-worker') or
             (beside if os.access(beside, os.X_OK) else None))
@@ -262,6 +262,20 @@ def _check(number, text):
     return np.array([crc & 4095, crc >> 12 & 4095], '<f4')
 
 
+_workers = weakref.WeakSet()
+
+
+def _after_fork():
+    """Close the pipes in a forked process, for example a worker of a DataLoader.
+    Otherwise innet-worker would not notice the end of the rank."""
+    for w in list(_workers):
+        for f in (w._process.stdin, w._process.stdout, w._process.stderr):
+            f.close()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
 class _Worker:
     """The innet-worker of a process group, which is one member of the group's job."""
 
@@ -299,6 +313,7 @@ class _Worker:
                 fcntl.fcntl(fd, F_SETPIPE_SZ, PIPE)
             except OSError:             # the limit of this user is reached
                 pass
+        _workers.add(self)
         self._listener = self._thread(self._listen)
 
     def _thread(self, target):
@@ -346,7 +361,7 @@ class _Worker:
         return (_Retry if ': refused: ' in why else Error)(
             'rank %d: %s' % (self.rank, why))
 
-    def last_line(self, wait=5.0):
+    def last_line(self, wait=PATIENCE):
         """Return the last message of the worker, which has ended or ends soon."""
         self._listener.join(wait)
         return self._lines[-1] if self._lines else 'innet-worker has ended'
@@ -368,7 +383,16 @@ class _Worker:
         with self._lock:
             if self.error is None:
                 self.error = Error('rank %d: %s' % (self.rank, why))
-        self._process.kill()            # ends the threads that read and write
+        # the worker leaves the job, and the threads that read and write end
+        self._process.terminate()
+        self._thread(self._reap)
+
+    def _reap(self):
+        try:
+            self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
     def _listen(self):
         """Read the worker's messages, of which the last one gives the reason for its
@@ -376,13 +400,15 @@ class _Worker:
         for line in self._process.stderr:
             line = line.decode(errors='replace').strip()
             line = re.sub('^innet-worker: ', '', line)
-            self._lines.append(line)
+            if not line.startswith("Try '"):
+                self._lines.append(line)
             wait = re.search(r': job \d+: .* for ([\d.]+) s', line)
             if wait is None:
                 continue
             print('innet: rank %d: %s' % (self.rank, line), file=sys.stderr,
                   flush=True)
-            silent = 'the switch does not say' in line
+            silent = ('the switch does not say' in line or
+                      'no answer to a Join' in line)
             if ('members are needed' in line or
                     silent and float(wait.group(1)) >= self.give_up):
                 self.fail(line)
@@ -476,13 +502,14 @@ class _Worker:
         """Return how the ranks' calls differ.  The ranks exchange their calls in the
         store."""
         name = 'call/%d' % (self._summed + 1)
-        said = []
+        said, deadline = [], time.monotonic() + 2
         try:
             self._store.set('%s/%d' % (name, self.rank), job.text)
             for r in range(self.size):
                 key = '%s/%d' % (name, r)
                 try:
-                    self._store.wait([key], datetime.timedelta(seconds=1))
+                    left = max(0.01, deadline - time.monotonic())
+                    self._store.wait([key], datetime.timedelta(seconds=left))
                     said.append('rank %d: %s' % (
                         r, self._store.get(key).decode()))
                 except Exception:       # this rank has ended, or waits elsewhere
@@ -498,15 +525,11 @@ class _Worker:
             return
         self.closing = True
         self._todo.put(None)
-        try:
-            self._process.wait(5)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        self._reap()
         # a thread that runs while Python ends can crash the process
         for t in [*self._threads, self._listener]:
             if t is not threading.current_thread():
-                t.join(5)
+                t.join(PATIENCE)
 
     def abandon(self):
         """End a worker that has not joined its job."""
@@ -610,7 +633,7 @@ class _Start:
 
     def _join(self, attempt, weights, worker):
         """Join the job, and wait until all ranks have joined."""
-        limit = min(START, self.timeout)
+        limit = min(worker.give_up, self.timeout)
         deadline = time.monotonic() + limit
         worker.send_weights(weights)
         hello = None
