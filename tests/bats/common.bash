@@ -102,6 +102,11 @@ python() {
 	skip "no python3 with $1"
 }
 
+# free_port: print a TCP port that no program uses
+free_port() {
+	"${py:-python3}" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
 # Files that are installed with the tools come from the source tree, or from the
 # folder that check-installed sets.
 share=${share:-$BATS_TEST_DIRNAME/../../share}

@@ -121,11 +121,9 @@ page() {
 }
 
 @test "innet_torch(3): the examples run" {
-	local port='import socket; s = socket.socket(); s.bind(("", 0)); print(s.getsockname()[1])'
 	python torch
 	mkdir bin man && ln -s "$(command -v "$py")" bin/python3
-	port=$("$py" -c "$port")
-	sed "s/MASTER_PORT=29500$/MASTER_PORT=$port/" "$srcdir/man/innet_torch.3" >man/innet_torch.3
+	sed "s/=29500$/=$(free_port)/" "$srcdir/man/innet_torch.3" >man/innet_torch.3
 	srcdir=.
 	sed -n '/^import innet_torch$/,/^\.Ed/{/^\.Ed/!p}' man/innet_torch.3 | tail -n +3 >train.py
 	export PYTHONPATH=$share/python PATH=$PWD/bin:$PATH

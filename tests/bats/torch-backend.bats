@@ -24,7 +24,7 @@ job() {
 start() {
 	local n=$1 r
 	shift
-	MASTER_PORT=$("$py" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	MASTER_PORT=$(free_port)
 	export MASTER_PORT WORLD_SIZE=$n
 	ranks=''
 	for ((r = 0; r < n; r++)); do

@@ -41,6 +41,7 @@ tutorial() {
 		parts_of <"$share/tutorials/$1.md" | script_of |
 		    sed -e "s|^innet=/path/to/innet/share|innet=$share|" \
 			-e "s|^module=.*|module=$per_module|" \
+			-e "s|MASTER_PORT=29500|MASTER_PORT=$(free_port)|" \
 			-e 's| -c 12000 | -c 600 |'	# six seconds instead of two minutes
 	} >.script
 	grep -q '^{$' .script
