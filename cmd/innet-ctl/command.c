@@ -95,7 +95,7 @@ print_json(const struct ask *a, const struct ctl_options *options,
 int
 command_run(const struct ctl_options *options, struct ask *a)
 {
-	uint8_t body[CONTROL_JOIN_BYTES + 1];
+	uint8_t body[CONTROL_JOIN_MAX];
 	struct ask_answer w;
 	bool refused;
 

@@ -15,6 +15,7 @@
 #include "common/base/message.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
+#include "common/iswitch/members.h"
 #include "common/net/timer.h"
 #include "common/wire/seg.h"
 #include "common/wire/update.h"
@@ -26,7 +27,8 @@ enum {
 	SYNTHETIC, INTERVAL, JITTER, MTU, GIVE_UP, SILENCE, DURATION, SEED,
 	JSON, NO_OFFLOAD, IMPAIR, JOB, FLOATS, WINDOW, KEY, AUTH, CHECK,
 	STALENESS,
-	RATE, MAXIMIZE, MINIMIZE, PACE, EVERY, REDUCE, SESSION, RESET, STDIO
+	RATE, MAXIMIZE, MINIMIZE, PACE, EVERY, REDUCE, SESSION, RESET, STDIO,
+	MEMBERS
 };
 
 static const struct worker_mode modes[] = {
@@ -46,7 +48,7 @@ enum { OLAF = 1, SYNC = 2, ASYNC = 4, DLP = 8 };
 static const struct { int ch; unsigned modes; } mode_options[] = {
 	{ CLUSTER, OLAF | SYNC | ASYNC }, { MTU, OLAF | SYNC | ASYNC },
 	{ CONTROL, OLAF }, { JOB, SYNC | ASYNC },
-	{ FLOATS, SYNC | ASYNC }, { WINDOW, SYNC },
+	{ FLOATS, SYNC | ASYNC }, { WINDOW, SYNC }, { MEMBERS, SYNC },
 	{ KEY, OLAF | SYNC | ASYNC }, { AUTH, OLAF | SYNC | ASYNC },
 	{ CHECK, SYNC }, { STALENESS, ASYNC }, { RATE, ASYNC },
 	{ MAXIMIZE, OLAF | ASYNC }, { MINIMIZE, OLAF | ASYNC },
@@ -69,6 +71,10 @@ static const struct opt opts[] = {
 	{ WORKER, "worker", "N",
 	    "number of this worker, or auto for its rank (required in a "
 	    "synchronous job, otherwise 0)" },
+	{ MEMBERS, "members", "N",
+	    "iswitch: begin the job with N members, and fail if one of them "
+	    "leaves; auto: the number of ranks (default: the switch's -H, and "
+	    "wait for a replacement)" },
 	{ FLOATS, "floats", "N",
 	    "iswitch: number of floats in a segment, or max (default: the "
 	    "job's number)" },
@@ -260,6 +266,14 @@ parse_sync(int ch, struct conf *cf)
 			opt_check("number", optarg, num_u64(optarg, 0,
 			    SEG_FLOATS_MAX_V4, &v));
 		w->floats = (uint32_t)v;
+		return true;
+	case MEMBERS:
+		if (strcmp(optarg, "auto") == 0)
+			v = launcher_size("--members", MEMBERS_MAX);
+		else
+			opt_check("number", optarg, num_u64(optarg, 1,
+			    MEMBERS_MAX, &v));
+		w->members = (uint16_t)v;
 		return true;
 	case WINDOW:
 		opt_check("window", optarg, num_u64(optarg, 1, 1 << 20, &v));

@@ -47,6 +47,8 @@ struct worker_conf {
 					 * user wrote it */
 	uint16_t job, cluster;
 	uint32_t worker;
+	uint16_t members;	/* number of members of the job; 0: the value
+				 * of the switch */
 	uint32_t floats;	/* number of floats in a segment; 0: the value
 				 * of the job */
 	uint32_t window;	/* number of segments in flight; 0: automatic */

@@ -860,12 +860,12 @@ membership_explain_value(const struct membership *m, char *p, size_t room)
 		    "%" PRIu32 " in a segment; the vector of this worker has "
 		    "%" PRIu32,
 		    m->job_elements, m->job_floats, m->cf.elements);
-	else if (m->job_floats != floats)
-		snprintf(p, room, "its segments have %" PRIu32 " floats, and "
-		    "those of this worker %" PRIu32, m->job_floats, floats);
 	else if (m->cf.h != 0 && m->h != m->cf.h)
 		snprintf(p, room, "it has %u members, and this worker expects "
 		    "%u", m->h, m->cf.h);
+	else if (m->job_floats != floats)
+		snprintf(p, room, "its segments have %" PRIu32 " floats, and "
+		    "those of this worker %" PRIu32, m->job_floats, floats);
 	else
 		snprintf(p, room, "%s", control_status_text(m->status));
 }

@@ -100,6 +100,8 @@ iswitch_remove_member(struct iswitch *s, struct iswitch_job *job, uint32_t id)
 	outbox_flush(s->out);
 	iswitch_unbind_address(s, &job->core.members.m[id].at);
 	members_leave(&job->core.members, id);
+	if (job->core.members.present + 1 == job->core.h)
+		job->first_left = id;
 	sums_recount_member(&job->core.sums, id, job->core.members.m[id].from,
 	    -1);
 	if (job->core.members.present > 0)
@@ -568,6 +570,10 @@ iswitch_join_parent(struct iswitch *s, struct iswitch_job *job,
 	    .key = s->cf.job.key,
 	    .channel = &job->channel};
 
+	/* The pushes of the new membership have other numbers and epochs.  The
+	 * parent recognises that by the nonce (iswitch_note_process()). */
+	if (cf.async && cf.tagged)
+		channel_client_renew(&job->channel);
 	job->parent.wanted = true;
 	membership_init(&job->parent.membership, &cf, now_ns);
 	job->core.up_tags = &job->parent.membership.tags;

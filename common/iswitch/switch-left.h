@@ -50,22 +50,6 @@ iswitch_is_short(const struct job *j)
 	    j->members.present < j->h;
 }
 
-/* Return the member that left last, or NULL. */
-static inline const struct member *
-iswitch_find_last_left(const struct job *j)
-{
-	const struct member *last = NULL;
-
-	for (uint32_t i = 0; i < j->members.count; i++) {
-		const struct member *m = &j->members.m[i];
-
-		if (!m->present && m->gone_ns > 0 &&
-		    (last == NULL || m->gone_ns > last->gone_ns))
-			last = m;
-	}
-	return last;
-}
-
 /* Send a Left to member m, or to the parent if m is NULL. */
 static inline void
 iswitch_send_left(struct iswitch *s, const struct job *j,
@@ -95,15 +79,17 @@ iswitch_pass_left(struct iswitch *s, struct job *j, const struct member *from,
 		iswitch_send_left(s, j, NULL, left);
 }
 
-/* Write who left last to *left.  Returns false if nobody did. */
-static inline bool
-iswitch_describe_left(const struct job *j, uint64_t now_ns,
-    struct control_left *left)
+/*
+ * Write which member of the job, which is short, left first.  The others may
+ * have left because of it.
+ */
+static inline void
+iswitch_describe_left(const struct iswitch *s, const struct job *j,
+    uint64_t now_ns, struct control_left *left)
 {
-	const struct member *gone = iswitch_find_last_left(j);
+	const struct member *gone =
+	    &j->members.m[s->job[j->index]->first_left];
 
-	if (gone == NULL)
-		return false;
 	*left = (struct control_left){ .type = gone->type,
 	    .evicted = gone->evicted, .h = j->h,
 	    .members = (uint16_t)j->members.present, .worker = gone->worker,
@@ -111,19 +97,20 @@ iswitch_describe_left(const struct job *j, uint64_t now_ns,
 	    (uint32_t)((now_ns - gone->gone_ns) / 1000000),
 	    .port = addr_port(&gone->at) };
 	addr_bytes(&gone->at, left->address);
-	return true;
 }
 
 static inline void
 iswitch_tell_left(struct iswitch *s, struct job *j, const struct member *m,
     uint64_t now_ns)
 {
-	const struct iswitch_parent *up = &s->job[j->index]->parent;
+	const struct iswitch_job *job = s->job[j->index];
+	const struct iswitch_parent *up = &job->parent;
 	struct control_left left;
 
 	if (!m->wants_left || !iswitch_is_short(j) ||
-	    !iswitch_describe_left(j, now_ns, &left))
+	    j->members.m[job->first_left].present)	/* H was raised */
 		return;
+	iswitch_describe_left(s, j, now_ns, &left);
 	iswitch_send_left(s, j, m, &left);
 	if (up->wanted && up->membership.cf.wants_left)
 		iswitch_send_left(s, j, NULL, &left);

@@ -184,6 +184,8 @@ struct iswitch_job {
 	struct iswitch_parent parent;
 	struct channel_client channel;	/* secure channel to the parent */
 	uint16_t named_h;		/* H that the first Join named, or 0 */
+	uint32_t first_left;		/* if fewer than H members remain: the
+					 * first that left */
 	union addr group;		/* multicast group of the job's results;
 					 * family 0: none */
 	struct iswitch_receiver receiver[ISWITCH_RECEIVERS];

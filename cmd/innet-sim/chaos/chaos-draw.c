@@ -258,10 +258,10 @@ get_arrivals(const struct link_fault_rates *w)
 /*
  * Raise a limit on slots if the run would not end within BOUND_NS.  With few
  * slots, all members wait for each group of segments.  If a Probe or its answer
- * is lost, the others wait until the next Probe, up to 250 ms later.  (With 4
- * slots, 683 segments and a loss of 37 %, each group of segments took a
- * second.  With 14 workers below two racks and a loss of 45 %, it took two
- * seconds.)
+ * is lost, the others wait until the next Probe, up to 250 ms later.  Workers
+ * without Probes wait for seconds.  (With 4 slots, 683 segments and a loss of
+ * 37 %, each group of segments took a second.  With 14 workers below two racks
+ * and a loss of 45 %, it took two seconds.)
  */
 static void
 raise_slots(const struct chaos_plan *p, uint64_t *slots)
@@ -270,7 +270,8 @@ raise_slots(const struct chaos_plan *p, uint64_t *slots)
 	const double segs = (double)p->t.elements * 4 /
 	    (double)(p->t.payload_bytes - SEG_HEADER_BYTES);
 	/* a burst lasts for 1 / calm packets */
-	const double wait_ns = 250e6 / (arrive * arrive) /
+	const double wait_ns = (p->old != 0 ? 2e9 : 250e6) /
+	    (arrive * arrive) /
 	    (p->rates.burst > 0 ? p->rates.calm : 1);
 
 	/* three slots hold one segment (job_fit_slots()) */

@@ -106,7 +106,7 @@ rig_control(uint16_t port, uint8_t action, uint16_t job, const uint8_t *body,
 static int
 rig_join_as(uint16_t port, struct control_join j, struct control_ack *a)
 {
-	uint8_t body[CONTROL_JOIN_BYTES + 1];
+	uint8_t body[CONTROL_JOIN_MAX];
 	const size_t len = (size_t)(control_put_join(body, &j) - body);
 
 	return rig_control(port, CONTROL_JOIN, 1, body, len, a);

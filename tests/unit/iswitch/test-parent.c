@@ -261,7 +261,7 @@ test_socket_limit(void)
 {
 	struct job_conf cf = rig_conf(1);
 	const struct control_join j = { .type = CONTROL_WORKER, .elements = 4 };
-	uint8_t body[CONTROL_JOIN_BYTES + 1];
+	uint8_t body[CONTROL_JOIN_MAX];
 	const size_t len = (size_t)(control_put_join(body, &j) - body);
 	struct control_ack a;
 
@@ -686,7 +686,7 @@ time_joins(uint16_t n)
 	const struct control_join j = { .type = CONTROL_WORKER,
 	    .elements = 4 };
 	struct job_conf cf = rig_conf(1);
-	uint8_t body[CONTROL_JOIN_BYTES + 1];
+	uint8_t body[CONTROL_JOIN_MAX];
 	const size_t len = (size_t)(control_put_join(body, &j) - body);
 	struct control_ack a;
 	struct timespec began, ended;

@@ -174,6 +174,36 @@ test_lost_push(void)
 	rigged_close(&rig_plane);
 }
 
+/*
+ * Seed 9520797139: the members of a rack left, and others began its job again,
+ * at another round.  The first push of the rack must not follow its last push,
+ * so the parent must see another process.
+ */
+static void
+test_rack_begins_again(void)
+{
+	struct process a = start_process(1);
+	struct job_conf cf = rig_conf(1);
+	uint8_t nonce[COOKIE_NONCE_BYTES];
+	const struct channel_client *up;
+
+	cf.async = cf.tagged = cf.child = true;
+	rig_open(&cf, 0);
+	rig.cf.job.key = &key;
+	join_job(&a, SEG_ITERATIONS - 1, true);
+	up = &rig.job[0]->channel;
+	memcpy(nonce, up->cookie, sizeof(nonce));
+	join_job(&a, SEG_ITERATIONS - 1, false);
+	ok(memcmp(nonce, up->cookie, sizeof(nonce)) == 0,
+	    "a rack keeps its nonce while it is a member");
+	rig_now += 20000000000;
+	iswitch_run_deadlines(&rig, rig_now);
+	join_job(&a, 41, true);
+	ok(memcmp(nonce, rig.job[0]->channel.cookie, sizeof(nonce)) != 0,
+	    "a rack that joins again has another nonce");
+	rigged_close(&rig_plane);
+}
+
 int
 main(void)
 {
@@ -182,5 +212,6 @@ main(void)
 	test_restarted_pushes();
 	test_two_acks();
 	test_lost_push();
+	test_rack_begins_again();
 	return tap_end();
 }

@@ -619,7 +619,7 @@ join_job(uint16_t port, uint16_t job)
 	const struct control_join j = { .type = CONTROL_WORKER,
 	    .elements = 4 };
 	struct control_ack a;
-	uint8_t body[CONTROL_JOIN_BYTES + 1];
+	uint8_t body[CONTROL_JOIN_MAX];
 
 	return rig_control(port, CONTROL_JOIN, job, body,
 	    (size_t)(control_put_join(body, &j) - body), &a);
