@@ -412,11 +412,24 @@ iswitch_lost_state(const struct job *j, uint32_t id,
 
 	/* A live member may have the results that were dropped if there are few
 	 * slots, and may lack them if sums can be partial. */
-	return !j->cf->async && !j->cf->server && job_has_memory(j) &&
-	    j->sums.s.span == 0 && !job_may_be_partial(j) &&
-	    j->members.m[id].loss_detect != NULL && j->newest >= j->start &&
+	return !j->cf->async && !j->cf->server && j->sums.s.span == 0 &&
+	    !job_may_be_partial(j) && j->members.m[id].loss_detect != NULL && j->newest >= j->start &&
 	    n < job_next_iteration(j) && n != j->start - 1 &&
 	    !job_keeps_results_from(j, n);
+}
+
+/*
+ * Has member `id`, whose Leave was lost, come back with weights that do not
+ * belong to this job, although the job is not new?
+ */
+static inline bool
+iswitch_has_other_weights(const struct job *j, uint32_t id,
+    const struct control *c, const struct control_join *join)
+{
+	/* a copy of the member's first Join says nothing new */
+	return join->creates_job && j->newest >= j->start &&
+	    c->xid != j->members.m[id].join_xid &&
+	    (j->cf->async || !iswitch_is_fresh(j));
 }
 
 /*
@@ -1056,8 +1069,9 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 	/* could this be a late Join of a process that has ended? */
 	if (holder != NULL && now_ns - holder->joined_ns < ISWITCH_OLD_JOIN_NS)
 		return false;
-	if (ref != NULL && iswitch_lost_state(&job->core, ref->member,
-	    &join)) {
+	if (ref != NULL && job_has_memory(&job->core) &&
+	    (iswitch_lost_state(&job->core, ref->member, &join) ||
+	    iswitch_has_other_weights(&job->core, ref->member, c, &join))) {
 		job->core.members.m[ref->member].gone_ns = now_ns;
 		iswitch_remove_member(s, job, ref->member);
 		if (job_has_memory(&job->core))

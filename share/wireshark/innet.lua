@@ -26,6 +26,7 @@ local actions = {
 	[5] = "FBcast", [6] = "Help", [7] = "Halt", [8] = "Ack",
 	[16] = "Resume", [17] = "Members", [18] = "Stats", [19] = "Open",
 	[20] = "Jobs", [21] = "Regroup", [22] = "Fetch", [23] = "Chunk",
+	[24] = "Left",
 }
 local statuses = {
 	[0] = "done", "no such job", "no room", "not a member", "refused",
@@ -133,6 +134,7 @@ local cf = fields(control, {
 	{ "can_hear", "bool", "Can hear a group", 8, nil, 16 },
 	{ "hears", "bool", "Hears the group", 8, nil, 32 },
 	{ "wants_instance", "bool", "Asks for the instance of the job", 8, nil, 64 },
+	{ "wants_left", "bool", "Asks for Left messages", 8, nil, 128 },
 	{ "h", "uint16", "H" },
 	{ "iteration", "uint24", "Seg: iteration" },
 	{ "contributions", "uint16", "Contributions" },
@@ -160,6 +162,10 @@ local cf = fields(control, {
 	{ "epoch", "uint32", "Epoch of the next iteration" },
 	{ "group_port", "uint16", "Port of the group" },
 	{ "group", "ipv6", "Address of the group" },
+	{ "evicted", "bool", "Removed because of silence", 8, nil, 1 },
+	{ "ago", "uint32", "Left, ms ago" },
+	{ "port", "uint16", "Port of the member" },
+	{ "address", "ipv6", "Address of the member" },
 	{ "instance", "uint32", "Instance of the job", base.HEX },
 	{ "mark", "uint32", "Mark, sent or completed so far" },
 	{ "seen", "uint32", "Highest mark seen" },
@@ -509,7 +515,11 @@ local function read_join(r, tree)
 		r.again(cf.founds, 1)
 		r.again(cf.can_hear, 1)
 		r.again(cf.hears, 1)
-		r.add(cf.wants_instance, 1)
+		r.again(cf.wants_instance, 1)
+		local wants = r.add(cf.wants_left, 1)
+		if wants and wants:uint() >= 128 then
+			r.add(cf.h, 2)
+		end
 	end
 end
 
@@ -551,6 +561,17 @@ local function read_chunk(r)
 	r.rest(cf.data)
 end
 
+local function read_left(r)
+	r.add(cf.type, 1)
+	r.add(cf.evicted, 1)
+	r.add(cf.h, 2)
+	r.add(cf.members, 2)
+	r.add(cf.worker, 4)
+	r.add(cf.ago, 4)
+	r.add(cf.port, 2)
+	r.add(cf.address, 16)
+end
+
 local bodies = {
 	[1] = read_join,
 	[4] = function(r) r.add(cf.h, 2) end,
@@ -562,6 +583,7 @@ local bodies = {
 	[21] = read_regroup,
 	[22] = read_fetch,
 	[23] = read_chunk,
+	[24] = read_left,
 }
 
 local function read_text(r)

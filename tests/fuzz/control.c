@@ -43,6 +43,7 @@ body_again(const struct control *c, uint8_t *put)
 	struct control_join j;
 	struct transfer_fetch f;
 	struct transfer_chunk k;
+	struct control_left l;
 	struct control_ack a;
 	uint64_t v;
 	size_t known;
@@ -82,6 +83,9 @@ body_again(const struct control *c, uint8_t *put)
 		inherit(&k);
 		return c->body[2] == 0 && c->body[3] <= 1 ?
 		    (size_t)(transfer_put_chunk(put, &k) - put) : 0;
+	case CONTROL_LEFT:
+		return control_get_left(c, &l) && c->body[1] <= 1 ?
+		    (size_t)(control_put_left(put, &l) - put) : 0;
 	default: return 0;
 	}
 }

@@ -931,6 +931,40 @@ test_new_job_only(void)
 	rigged_close(&rig_plane);
 }
 
+/*
+ * Seed 9530091060: the Leave of an asynchronous worker was lost.  The worker
+ * comes back with weights that do not belong to any round of the job.
+ */
+static void
+test_other_weights(void)
+{
+	struct job_conf cf = rig_conf(1);
+	struct control_join j = { .type = CONTROL_WORKER, .async = true,
+	    .elements = 4, .repairs = true, .creates_job = true };
+	struct control_ack a;
+
+	cf.async = true;
+	cf.keep_bytes = 10000;
+	rig_open(&cf, 0);
+	rig_join_as(1000, j, &a);
+	j.worker = 1;
+	rig_join_as(1001, j, &a);
+	rig_segment(0, 0, 0, 4, 1);
+	rig_segment(1, 0, 0, 4, 1);
+	rig_xid = rig.job[0]->core.members.m[1].join_xid;
+	ok(rig_join_as(1001, j, &a) == CONTROL_DONE,
+	    "a copy of a Join for a new job is accepted");
+	j.next = 1;
+	ok(rig_join_as(1001, j, &a) == CONTROL_REFUSED &&
+	    rig.job[0]->core.members.present == 1,
+	    "a member that can join only a new job is refused, although its "
+	    "Leave was lost");
+	j.creates_job = false;
+	ok(rig_join_as(1001, j, &a) == CONTROL_DONE,
+	    "it can join again with a state of the job");
+	rigged_close(&rig_plane);
+}
+
 int
 main(void)
 {
@@ -959,5 +993,6 @@ main(void)
 	test_lost_state();
 	test_lost_state_completes();
 	test_new_job_only();
+	test_other_weights();
 	return tap_end();
 }

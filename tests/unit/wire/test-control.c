@@ -85,13 +85,13 @@ test_actions(void)
 	static const char *const names[] = { NULL, "join", "leave", "reset",
 	    "set-h", "fbcast", "help", "halt", "ack", NULL, NULL, NULL, NULL,
 	    NULL, NULL, NULL, "resume", "members", "stats",
-	    "open", "jobs", "regroup", "fetch", "chunk" };
+	    "open", "jobs", "regroup", "fetch", "chunk", "left" };
 	uint8_t p[8] = { 0 };
 	struct control c;
 	bool good = true;
 
 	for (unsigned a = 0; a < 256; a++) {
-		const char *want = a < 24 ? names[a] : NULL;
+		const char *want = a < 25 ? names[a] : NULL;
 		const char *got = control_action_name(a);
 
 		p[0] = (uint8_t)a;
@@ -99,7 +99,7 @@ test_actions(void)
 		    (want == NULL ? got == NULL :
 		    got != NULL && strcmp(got, want) == 0);
 	}
-	ok(good, "16 of 256 actions have a name, and only these are accepted");
+	ok(good, "17 of 256 actions have a name, and only these are accepted");
 	for (unsigned i = 0; i < 256; i++)
 		for (unsigned j = 0; j < i && j < CONTROL_STATUSES; j++)
 			good = good && strcmp(control_status_text(i),
@@ -192,6 +192,46 @@ test_joins(void)
 		       b.can_multicast == flags.can_multicast;
 	}
 	ok(good, "each flag is its own bit, and no flag needs no byte");
+}
+
+/* Test the H of a Join, and a Left. */
+static void
+test_left(void)
+{
+	const struct control_join j = { .type = CONTROL_WORKER,
+	    .elements = 4, .wants_left = true, .h = 0x0102 };
+	const struct control_left l = { .type = CONTROL_SWITCH,
+	    .evicted = true, .h = 0x0304, .members = 0x0506,
+	    .worker = 0x0708090a, .ago_ms = 0x0b0c0d0e, .port = 0x0f10,
+	    .address = "ABCDEFGHIJKLMNO" };
+	static const uint8_t want[] = { 24, 0, 0, 9, 0, 0, 0, 3, 2, 1, 3, 4, 5,
+	    6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 'A', 'B', 'C', 'D', 'E',
+	    'F', 'G', 'H', 'I', 'J', 'K', 'L', 'M', 'N', 'O', 0 };
+	struct control_join b;
+	struct control_left k;
+	struct control c;
+	uint8_t p[64];
+	size_t n = (size_t)(control_put_join(control_put(p, CONTROL_JOIN, 1,
+	    2), &j) - p);
+	bool good = true;
+
+	ok(n == CONTROL_HEADER_BYTES + CONTROL_JOIN_MAX && p[30] == 128 &&
+	    parse_copy(p, n, &c) && control_get_join(&c, &b) && b.wants_left &&
+	    b.h == 0x0102, "a Join can name H");
+	ok(parse_copy(p, n - 1, &c) && !control_get_join(&c, &b),
+	    "a Join whose H is truncated is refused");
+	ok(written_bytes_are(control_put_left(control_put(buf, CONTROL_LEFT, 9,
+	    3), &l), want, sizeof(want)), "the bytes of a Left are right");
+	ok(parse_copy(want, sizeof(want), &c) && control_get_left(&c, &k) &&
+	    k.type == l.type && k.evicted && k.h == l.h &&
+	    k.members == l.members && k.worker == l.worker &&
+	    k.ago_ms == l.ago_ms && k.port == l.port &&
+	    memcmp(k.address, l.address, 16) == 0, "a Left is read as it was "
+	    "written");
+	for (n = CONTROL_HEADER_BYTES; n < sizeof(want); n++)
+		good = good && parse_copy(want, n, &c) &&
+		    !control_get_left(&c, &k);
+	ok(good, "a truncated Left is refused");
 }
 
 /* Test the fields behind the bits of a Join's Ack, alone and together. */
@@ -338,6 +378,7 @@ main(void)
 	test_headers();
 	test_actions();
 	test_joins();
+	test_left();
 	test_joined();
 	test_numbers();
 	test_acks();

@@ -1,0 +1,200 @@
+/*
+ * Test H in a Join, and the Left messages that a switch sends if fewer than H
+ * members remain.
+ */
+#include "tests/unit/iswitch/rig.h"
+#include "tests/unit/tap.h"
+
+enum { ELEMENTS = 8 };
+
+/* Join as worker w, which names H and asks for Left messages if h is not 0. */
+static int
+join_with(uint32_t w, uint16_t h, struct control_ack *a)
+{
+	return rig_join_as((uint16_t)(1000 + w), (struct control_join){
+	    .type = CONTROL_WORKER, .worker = w, .elements = ELEMENTS,
+	    .repairs = true, .wants_left = h > 0, .h = h }, a);
+}
+
+/* Send a Probe of worker w, which has sent both segments of iteration 0. */
+static void
+probe(uint32_t w)
+{
+	const union addr from = rig_addr((uint16_t)(1000 + w));
+	const struct repair_help h = { .mark = 2, .upto = 2,
+	    .last = REPAIR_NONE };
+	uint8_t m[CONTROL_MAX_BYTES];
+
+	rig_n = 0;
+	rigged_take(&rig_plane, &from, CONTROL_TOS, m,
+	    repair_write_help(m, 1, rig_xid++, &h), rig_now);
+	rig_flush();
+}
+
+/* Return the number of Lefts that were sent to worker w, or to the parent. */
+static int
+find_left(int w, struct control_left *l)
+{
+	struct control c;
+	int n = 0;
+
+	for (uint32_t k = 0; k < rig_n; k++) {
+		const struct rig_sent *s = &rig_out[k];
+
+		if (s->tos == CONTROL_TOS && (w < 0 ? s->to == POST_PARENT :
+		    s->to == POST_ONE && s->port == 1000 + w) &&
+		    control_parse(s->bytes, s->len, &c) &&
+		    c.action == CONTROL_LEFT && control_get_left(&c, l))
+			n++;
+	}
+	return n;
+}
+
+static void
+test_h(void)
+{
+	const struct job_conf cf = rig_conf(4);
+	struct control_ack a;
+
+	rig_open(&cf, 0);
+	ok(join_with(0, 2, &a) == CONTROL_DONE && a.h == 2,
+	    "the first Join of a job names H");
+	ok(join_with(1, 3, &a) == CONTROL_BAD_VALUE && a.h == 2,
+	    "a Join with another H is refused, and the Ack names H");
+	ok(join_with(1, 0, &a) == CONTROL_DONE && rig.job[0]->core.open,
+	    "a Join without H is accepted, and the job opens with H members");
+	rigged_close(&rig_plane);
+	rig_open(&cf, 0);
+	join_with(0, 0, &a);
+	ok(join_with(1, 3, &a) == CONTROL_BAD_VALUE &&
+	    join_with(1, 4, &a) == CONTROL_DONE,
+	    "if the first Join names no H, the H of the switch counts");
+	rigged_close(&rig_plane);
+}
+
+/* H of a median must be large enough, and a rack ignores H. */
+static void
+test_h_limits(void)
+{
+	struct job_conf cf = rig_conf(0);
+	struct control_ack a;
+
+	cf.reduce.kind = REDUCE_TRIMMED;
+	cf.reduce.trim = 1;
+	rig_open(&cf, 0);
+	ok(join_with(0, 2, &a) == CONTROL_BAD_VALUE &&
+	    join_with(0, 3, &a) == CONTROL_DONE,
+	    "H must be large enough for the rule of the sum");
+	rigged_close(&rig_plane);
+	cf = rig_conf(2);
+	cf.child = true;
+	rig_open(&cf, 0);
+	join_with(0, 8, &a);
+	ok(rig.job[0]->core.h == 2 && rig.job[0]->named_h == 0,
+	    "a switch with a parent ignores H");
+	rigged_close(&rig_plane);
+}
+
+static void
+test_left(void)
+{
+	const struct job_conf cf = rig_conf(0);
+	struct control_left l = { 0 };
+	struct control_ack a;
+
+	rig_open(&cf, 0);
+	for (uint32_t w = 0; w < 3; w++)
+		join_with(w, 3, &a);
+	for (uint32_t i = 0; i < 2; i++)
+		rig_segment(0, 0, i, 4, 1);
+	probe(0);
+	ok(find_left(0, &l) == 0, "no Left is sent while all members are there");
+	rig_now += 5000000;
+	rig_say(1001, CONTROL_LEAVE, 0, 0, &a);
+	ok(find_left(0, &l) == 1 && l.worker == 1 && l.type == CONTROL_WORKER &&
+	    !l.evicted && l.h == 3 && l.members == 2 && l.ago_ms == 0 &&
+	    l.port == 1001, "a member that waits is told at once");
+	ok(find_left(2, &l) == 0, "a member that does not wait is not told");
+	rig_now += 7000000;
+	rig_say(1002, CONTROL_LEAVE, 0, 0, &a);
+	probe(0);
+	ok(find_left(0, &l) == 1 && l.worker == 1 && l.members == 1 &&
+	    l.ago_ms == 7, "a Probe is answered with the member that left "
+	    "first");
+	join_with(1, 3, &a);
+	join_with(2, 3, &a);
+	probe(0);
+	ok(find_left(0, &l) == 0, "nothing is said when H members are back");
+	rigged_close(&rig_plane);
+}
+
+/* A worker that does not ask waits for a replacement. */
+static void
+test_not_asked(void)
+{
+	const struct job_conf cf = rig_conf(2);
+	struct control_left l;
+	struct control_ack a;
+
+	rig_open(&cf, 0);
+	join_with(0, 0, &a);
+	join_with(1, 0, &a);
+	for (uint32_t i = 0; i < 2; i++)
+		rig_segment(0, 0, i, 4, 1);
+	probe(0);
+	rig_say(1001, CONTROL_LEAVE, 0, 0, &a);
+	probe(0);
+	ok(find_left(0, &l) == 0, "a member that has not asked is not told");
+	rigged_close(&rig_plane);
+}
+
+/* The member is silent, and its sums are complete without it. */
+static void
+test_silent(void)
+{
+	const struct job_conf cf = rig_conf(2);
+	struct control_left l;
+	struct control_ack a;
+
+	rig_open(&cf, 0);
+	join_with(0, 2, &a);
+	join_with(1, 2, &a);
+	for (uint32_t i = 0; i < 2; i++)
+		for (uint32_t w = 0; w < 2; w++)
+			rig_segment(w, 0, i, 4, 1);
+	rig_now += 6000000000;
+	probe(0);
+	rig_now += 6000000000;
+	rig_n = 0;
+	iswitch_run_deadlines(&rig, rig_now);
+	rig_flush();
+	probe(0);
+	ok(rig.job[0]->core.members.present == 1 && find_left(0, &l) == 0,
+	    "a member whose sums are complete is not told");
+	rig_segment(0, 1, 0, 4, 1);
+	{
+		const union addr from = rig_addr(1000);
+		const struct repair_help h = { .iteration = 1, .mark = 3,
+		    .upto = 1, .last = REPAIR_NONE };
+		uint8_t m[CONTROL_MAX_BYTES];
+
+		rig_n = 0;
+		rigged_take(&rig_plane, &from, CONTROL_TOS, m,
+		    repair_write_help(m, 1, rig_xid++, &h), rig_now);
+		rig_flush();
+	}
+	ok(find_left(0, &l) == 1 && l.evicted && l.worker == 1,
+	    "the message says that the member was silent");
+	rigged_close(&rig_plane);
+}
+
+int
+main(void)
+{
+	test_h();
+	test_h_limits();
+	test_left();
+	test_not_asked();
+	test_silent();
+	return tap_end();
+}
