@@ -385,7 +385,8 @@ class _Worker:
                 self.error = Error('rank %d: %s' % (self.rank, why))
         # the worker leaves the job, and the threads that read and write end
         self._process.terminate()
-        self._thread(self._reap)
+        if not self.closing:
+            self._thread(self._reap)
 
     def _reap(self):
         try:
@@ -654,9 +655,8 @@ class _Start:
 
 
 def _seconds(timeout):
-    if timeout is None:
-        timeout = datetime.timedelta(minutes=30)
-    return timeout.total_seconds()
+    """Return a timeout of torch.distributed in seconds."""
+    return 1800.0 if timeout is None else min(1e8, timeout.total_seconds())
 
 
 class _Group(dist.ProcessGroup):
