@@ -25,6 +25,7 @@ import re
 import runpy
 import select
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -338,22 +339,43 @@ class _Worker:
         except BrokenPipeError:         # the worker has ended; its message says why
             pass
 
-    def receive_hello(self):
-        """Return the worker's hello, or None if it does not arrive within 50 ms."""
-        if not select.select([self._in], [], [], 0.05)[0]:
-            return None
+    def send_first(self):
+        """Send a vector of one element, to test whether the sum has all ranks."""
+        self._put([HEAD.pack(b'INET', GRADIENT, 0, 1, 0, 0, 1, 0),
+                   np.ones(1, '<f4')])
+
+    def receive_first(self, deadline, check):
+        """Wait for a message until the deadline, and return its header and its body.
+        Call check() from time to time."""
+        while not select.select([self._in], [], [], 0.05)[0]:
+            check()
+            if time.monotonic() >= deadline:
+                self._process.terminate()
+                raise Error('rank %d: did not join the job in time: %s' % (
+                    self.rank, self.last_line()))
         head = bytearray(HEAD.size)
         if not _read(self._in, [head]):
             raise self._ended()
-        text = bytearray(HEAD.unpack(head)[3])
-        if not _read(self._in, [text]):
+        _, kind, _, n, _, _, count, _ = HEAD.unpack(head)
+        body = bytearray(n if kind == HELLO else 4 * n)
+        if not _read(self._in, [body]):
             raise self._ended()
+        return kind, count, body
+
+    def receive_hello(self, deadline, check):
+        kind, _, text = self.receive_first(deadline, check)
         hello = json.loads(text)
-        if 'floats' not in hello:
+        if kind != HELLO or 'floats' not in hello:
             raise Error('rank %d: %s is too old for innet_torch' % (
                 self.rank, self._process.args[0]))
         self._floats = hello['floats']
         return hello
+
+    def missing(self, count):
+        """Return the reason why a sum has `count` contributions, and not all."""
+        return ('a sum has %d of %d contributions; start innet-switch with '
+                '-H %d, and check that all ranks are alive' % (
+                    count, self.size, self.size))
 
     def _ended(self):
         """Return the exception for a worker that has ended."""
@@ -361,10 +383,16 @@ class _Worker:
         return (_Retry if ': refused: ' in why else Error)(
             'rank %d: %s' % (self.rank, why))
 
-    def last_line(self, wait=PATIENCE):
+    def last_line(self):
         """Return the last message of the worker, which has ended or ends soon."""
-        self._listener.join(wait)
-        return self._lines[-1] if self._lines else 'innet-worker has ended'
+        self._listener.join(PATIENCE)
+        try:
+            status = self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            status = 0
+        if status < 0 and -status != signal.SIGTERM:
+            return 'innet-worker was ended by signal %d' % -status
+        return (self._lines or ['innet-worker has ended'])[-1]
 
     def run(self):
         """Start to exchange vectors.  All ranks have joined."""
@@ -489,9 +517,7 @@ class _Worker:
                 if not _read(self._in, parts):
                     return None
                 if count != self.size:
-                    return ('a sum has %d contributions instead of %d; start '
-                            'innet-switch with -H %d, and check that all ranks '
-                            'are alive' % (count, self.size, self.size))
+                    return self.missing(count)
                 if at == 0 and (check != self.size * want).any():
                     return self._difference(job)
                 at = end
@@ -633,18 +659,15 @@ class _Start:
         return weights, worker
 
     def _join(self, attempt, weights, worker):
-        """Join the job, and wait until all ranks have joined."""
-        limit = min(worker.give_up, self.timeout)
-        deadline = time.monotonic() + limit
-        worker.send_weights(weights)
-        hello = None
-        while hello is None:
-            hello = worker.receive_hello()
+        """Join the job, and wait until all ranks have joined.  Without -H, the switch
+        may begin before the last rank has joined.  A first sum shows this."""
+        deadline = time.monotonic() + min(worker.give_up, self.timeout)
+
+        def check():
             self._check_others(attempt)
-            if hello is None and time.monotonic() >= deadline:
-                worker.fail('')
-                raise Error('rank %d: did not join the job within %g s: %s' % (
-                    self.rank, limit, worker.last_line()))
+
+        worker.send_weights(weights)
+        hello = worker.receive_hello(deadline, check)
         if hello['members'] > self.size:
             raise Error('rank %d: %s: the switch adds the vectors of %d members, '
                         'but the process group has %d ranks; start innet-switch '
@@ -652,6 +675,13 @@ class _Start:
                                         self.size, self.size))
         self._count(attempt, 'joined', 1)
         self._await(attempt, 'joined', deadline, 'joined')
+        worker.send_first()
+        count = worker.receive_first(deadline, check)[1]
+        if count != self.size:
+            raise _Retry('rank %d: %s: %s' % (self.rank, self.switch,
+                                              worker.missing(count)))
+        self._count(attempt, 'summed', 1)
+        self._await(attempt, 'summed', deadline, 'summed')
 
 
 def _seconds(timeout):

@@ -112,7 +112,7 @@ failed() {
 	INNET_SWITCH=$switch start 3 "$py" "$torch_rank" until_error
 	for r in 0 1 2; do summing $r; done
 	kill -KILL "$rank"
-	failed 0 'a sum has 2 contributions instead of 3'
+	failed 0 'a sum has 2 of 3 contributions'
 }
 
 @test "if the switch ends, all ranks raise an exception" {
@@ -133,6 +133,19 @@ failed() {
 	job 3
 	start 2 "$py" "$torch_rank" until_error
 	failed 1 'the vectors of 3 members, but the process group has 2 ranks'
+	finish switch
+	job 1
+	start 2 "$py" "$torch_rank" until_error
+	failed 1 'a sum has 1 of 2 contributions; start innet-switch with -H 2'
+}
+
+@test "if innet-worker is killed, its rank and the others raise an exception" {
+	job 2
+	start 2 "$py" "$torch_rank" until_error
+	for r in 0 1; do summing $r; done
+	kill -KILL "$(pgrep -P "$rank" innet-worker)"
+	failed 1 'innet-worker was ended by signal 9'
+	failed 0 '2 members are needed, 1 are left'
 }
 
 @test "with another key than the switch, no group begins" {
