@@ -52,6 +52,7 @@ CHECK = 2                               # elements before a vector; see _check()
 GIVE_UP = 30.0                          # seconds without an answer of the switch
 PATIENCE = 5.0                          # seconds for the end of innet-worker
 ATTEMPTS = 8                            # numbers of jobs to try
+SHORT = 200000                          # elements that fit into a pipe; see add()
 HELD = 256                              # Work objects; see _Group
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 
@@ -225,6 +226,7 @@ class _Sum:
     def __init__(self, tensors, divisor):
         self.work = _Work(tensors)
         self.divisor = divisor          # 1, or the number of ranks
+        self.check = None               # see _check()
         one = tensors[0]
         self.direct = (len(tensors) == 1 and one.dtype == torch.float32 and
                        one.device.type == 'cpu' and one.is_contiguous())
@@ -289,8 +291,11 @@ class _Worker:
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._threads = []
-        self._todo, self._sent = queue.SimpleQueue(), collections.deque()
-        self._summed = 0
+        self._order = threading.Lock()  # held while a vector is added
+        self._added = self._summed = 0  # numbers of vectors
+        self._unsent = 0                # vectors in _todo, or being sent from there
+        self._todo = queue.SimpleQueue()
+        self._sent = collections.deque()        # vectors without a sum, in order
         self._lines = collections.deque(maxlen=8)
         program = _program()
         if program is None:
@@ -399,12 +404,21 @@ class _Worker:
         self._threads = [self._thread(self._send), self._thread(self._receive)]
 
     def add(self, job):
-        """Start the all_reduce `job`."""
-        with self._lock:
-            if self.error is None:
-                self._todo.put(job)
-                return
-        raise self.error
+        """Start the all_reduce `job`.  The calling thread sends a short vector itself,
+        unless others must be sent before it."""
+        with self._order:
+            with self._lock:
+                if self.error is not None:
+                    raise self.error
+                self._added += 1
+                job.check = _check(self._added, job.text)
+                self._sent.append(job)
+                direct = self._unsent == 0 and job.array.size <= SHORT
+                if not direct:
+                    self._unsent += 1
+                    self._todo.put(job)
+            if direct:
+                self._send_vector(job)
 
     def fail(self, why):
         """Fail all sums that are not complete, and all later ones."""
@@ -453,48 +467,37 @@ class _Worker:
         yield n
 
     def _send(self):
-        number = 0
+        """Send the vectors that add() has not sent, and then the message bye."""
         while True:
             job = self._todo.get()
             if job is None:
                 break
-            number += 1
-            check, at = _check(number, job.text), 0
-            self._sent.append((job, check))
-            try:
-                for end in self._pieces(job.array.size):
-                    parts = [job.array[at:end]]
-                    if at == 0:
-                        parts.insert(0, check)
-                    n = sum(p.size for p in parts)
-                    _write(self._out, [HEAD.pack(b'INET', GRADIENT, 0, n, 0, 0,
-                                                 1, 0), *parts])
-                    at = end
-            except OSError:             # _receive() handles the end of the worker
-                break
-        self._put([HEAD.pack(b'INET', BYE, 0, 0, 0, 0, 0, 0)])
-        self._process.stdin.close()
+            self._send_vector(job)
+            with self._order:
+                self._unsent -= 1
+        with self._order:
+            self._put([HEAD.pack(b'INET', BYE, 0, 0, 0, 0, 0, 0)])
+            self._process.stdin.close()
+
+    def _send_vector(self, job):
+        at = 0
+        for end in self._pieces(job.array.size):
+            parts = [job.array[at:end]]
+            if at == 0:
+                parts.insert(0, job.check)
+            n = sum(p.size for p in parts)
+            self._put([HEAD.pack(b'INET', GRADIENT, 0, n, 0, 0, 1, 0), *parts])
+            at = end
 
     def _receive(self):
         try:
             why = self._receive_all()
         except Exception as e:          # never leave a sum without an end
             why = '%s: %s' % (type(e).__name__, e)
-        if why is None:
-            why = ('the process group was destroyed' if self.closing else
-                   self.last_line())
-        self.fail(why)
+        self.fail(self.last_line() if why is None else why)
         self._todo.put(None)
-        while True:
-            try:
-                job = self._sent.popleft()[0]
-            except IndexError:
-                try:
-                    job = self._todo.get_nowait()
-                except queue.Empty:
-                    return
-            if job is not None:
-                job.work._finish(self.error)
+        while self._sent:
+            self._sent.popleft().work._finish(self.error)
 
     def _receive_all(self):
         """Receive sums.  Return the reason for the end, or None if the worker ended."""
@@ -502,7 +505,7 @@ class _Worker:
         while True:
             if not _read(self._in, [head]):
                 return None
-            job, want = self._sent[0]   # an earlier message has the same job
+            job = self._sent[0]
             at = 0
             for end in self._pieces(job.array.size):
                 if at > 0 and not _read(self._in, [head]):
@@ -518,7 +521,7 @@ class _Worker:
                     return None
                 if count != self.size:
                     return self.missing(count)
-                if at == 0 and (check != self.size * want).any():
+                if at == 0 and (check != self.size * job.check).any():
                     return self._difference(job)
                 at = end
             self._sent.popleft()
@@ -551,6 +554,10 @@ class _Worker:
         if self.closing or os.getpid() != self._pid:
             return
         self.closing = True
+        with self._lock:                # afterwards add() writes nothing
+            if self.error is None:
+                self.error = Error('rank %d: the process group was destroyed' %
+                                   self.rank)
         self._todo.put(None)
         self._reap()
         # a thread that runs while Python ends can crash the process
