@@ -124,6 +124,27 @@ failed() {
 	failed 1 "$switch: .*the switch does not say"
 }
 
+# continuing: check that rank 0 continues to sum
+continuing() {
+	local n
+	n=$(wc -l <rank0.out)
+	within 60 eval '[ "$(wc -l <rank0.out)" -gt $((n + 1)) ]'
+}
+
+@test "a group continues after a rank was stopped and after the switch was restarted" {
+	job 2
+	start 2 "$py" "$torch_rank" until_error
+	for r in 0 1; do summing $r; done
+	kill -STOP "$rank"
+	within 60 grep -q 'missing: worker 1 ' rank0.err
+	kill -CONT "$rank"
+	continuing
+	kill -KILL "$switch_pid"
+	within 60 grep -q 'the switch does not say' rank0.err
+	innet-switch -q -p iswitch -H 2 --listen "$switch" 3>&- & pids="$pids $!"
+	continuing
+}
+
 @test "without a switch, without its address, or with too few ranks, no group begins" {
 	export INNET_TIMEOUT=2
 	start 1 "$py" "$torch_rank" until_error

@@ -244,9 +244,11 @@ def others():
 
 
 def show(i):
-    """Print the id of the process after 20 sums."""
+    """Print the id of the process after 20 sums, and a line after each 50 sums."""
     if i == 20:
         print('pid %d' % os.getpid(), flush=True)
+    if i % 50 == 49:
+        print('%d sums' % (i + 1), flush=True)
 
 
 def until_error(*words):
