@@ -302,6 +302,7 @@ class _Worker:
             raise Error('rank %d: innet-worker is not in PATH' % rank)
         command = [
             program, '-q', '--stdio', '-p', 'iswitch', '--switch', switch,
+            '--members', str(size),
             '--job', str(job), '--worker', str(rank), '--silence', '1000000h',
             '--give-up', '%dms' % max(1, 1000 * timeout)]
         if key:
@@ -374,13 +375,11 @@ class _Worker:
             raise Error('rank %d: %s is too old for innet_torch' % (
                 self.rank, self._process.args[0]))
         self._floats = hello['floats']
-        return hello
 
     def missing(self, count):
         """Return the reason why a sum has `count` contributions, and not all."""
-        return ('a sum has %d of %d contributions; start innet-switch with '
-                '-H %d, and check that all ranks are alive' % (
-                    count, self.size, self.size))
+        return ('a sum has %d of %d contributions; does the switch run with '
+                '--straggler?' % (count, self.size))
 
     def _ended(self):
         """Return the exception for a worker that has ended."""
@@ -666,20 +665,15 @@ class _Start:
         return weights, worker
 
     def _join(self, attempt, weights, worker):
-        """Join the job, and wait until all ranks have joined.  Without -H, the switch
-        may begin before the last rank has joined.  A first sum shows this."""
+        """Join the job, and wait until all ranks have joined.  A first sum shows whether
+        the switch adds the vectors of all ranks."""
         deadline = time.monotonic() + min(worker.give_up, self.timeout)
 
         def check():
             self._check_others(attempt)
 
         worker.send_weights(weights)
-        hello = worker.receive_hello(deadline, check)
-        if hello['members'] > self.size:
-            raise Error('rank %d: %s: the switch adds the vectors of %d members, '
-                        'but the process group has %d ranks; start innet-switch '
-                        'with -H %d' % (self.rank, self.switch, hello['members'],
-                                        self.size, self.size))
+        worker.receive_hello(deadline, check)
         self._count(attempt, 'joined', 1)
         self._await(attempt, 'joined', deadline, 'joined')
         worker.send_first()

@@ -239,6 +239,12 @@ def others():
         assert (v == WORLD * (WORLD + 1) / 2).all()
     for g in outer:
         dist.destroy_process_group(g)
+    for ranks in [0, 2], [1, 2]:
+        some = dist.new_group(ranks)
+        if RANK in ranks:
+            v = torch.full((500,), float(RANK))
+            dist.all_reduce(v, group=some)
+            assert (v == sum(ranks)).all()
     dist.all_reduce(a)
     dist.destroy_process_group()
 
