@@ -753,9 +753,11 @@ job_count_completion(struct job *j, int64_t t, uint32_t i)
 	const uint32_t k = (uint32_t)(t % JOB_DONE);
 
 	sums_kept(&j->sums, t, i)->done = ++j->serial;
-	if (j->done[k].t > t)
+	if (j->done[k].t > t || (j->done[k].t == t &&
+	    j->done[k].n == j->sums.s.segs))
 		return;			/* a straggler contributed long after
-					 * the other members */
+					 * the other members, or a late copy of
+					 * a result of the parent arrived */
 	if (j->done[k].t != t) {
 		j->done[k].t = t;
 		j->done[k].n = 0;

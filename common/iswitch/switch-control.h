@@ -366,8 +366,12 @@ iswitch_handle_parent_news(struct iswitch *s, struct iswitch_job *job,
 		    iswitch_send_help, &asking);
 		break;
 	case MEMBERSHIP_LOST:
-		if (iswitch_has_had_result(&job->core, &up->seg))
+		if (iswitch_has_had_result(&job->core, &up->seg)) {
+			if (!iswitch_needs_result(&job->core, &up->seg))
+				iswitch_retransmit_skip(&job->core,
+				    up->seg.iteration, now_ns);
 			break;
+		}
 		if (job->core.retransmit != NULL && job->core.cf->async)
 			iswitch_push_skip_round(&job->core, up->seg.iteration,
 			    now_ns);

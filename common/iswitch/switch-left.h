@@ -10,7 +10,7 @@
  * message may be lost.
  *
  * A rack also tells its parent, and each switch passes a Left message on to
- * its other members.  So all workers of a hierarchy are told.
+ * its other members.  So the message reaches all workers of a hierarchy.
  */
 #ifndef INNET_ISWITCH_SWITCH_LEFT_H
 #define INNET_ISWITCH_SWITCH_LEFT_H

@@ -86,6 +86,14 @@ static inline void iswitch_push_skip_round(struct job *j, uint32_t round,
 static inline void iswitch_finish_event( struct iswitch *s,
     struct iswitch_job *job, uint64_t now_ns);
 
+/*
+ * The parent no longer keeps the results of this iteration, and neither this
+ * rack nor its members need them.  If the rack waits for them, continue with
+ * the next iteration.
+ */
+static inline void iswitch_retransmit_skip(struct job *j, uint32_t iteration,
+    uint64_t now_ns);
+
 /* implementation */
 
 /*
@@ -685,7 +693,8 @@ iswitch_receive_probe(struct iswitch *s, struct job *j, uint32_t id,
 		iswitch_answer_probe_async(s, j, id, xid, h);
 		return;
 	}
-	if (t > j->start && t > m->from && !job_is_whole(j, t - 1)) {
+	if (t > j->start && t > m->from && !job_is_whole(j, t - 1) &&
+	    !job_is_whole(j, t)) {
 		t--;		/* the member got the results of t - 1 before
 				 * the switch was restarted */
 		upto = j->sums.s.segs;
@@ -819,6 +828,17 @@ iswitch_retransmit_step_back(struct job *j, uint64_t now_ns)
 }
 
 static inline void
+iswitch_retransmit_skip(struct job *j, uint32_t iteration, uint64_t now_ns)
+{
+	if (j->retransmit == NULL || j->cf->async ||
+	    sums_unwrap(iteration, j->newest) != j->sending)
+		return;
+	do
+		iswitch_retransmit_start(j, j->sending + 1, now_ns);
+	while (retransmit_is_whole(j->retransmit));
+}
+
+static inline void
 iswitch_retransmit_result(struct job *j, const struct seg *g, bool taken,
     uint64_t now_ns)
 {
@@ -833,6 +853,10 @@ iswitch_retransmit_result(struct job *j, const struct seg *g, bool taken,
 	if (taken && t > j->sending + 1) /* the other members of the parent are
 					  * ahead */
 		iswitch_retransmit_start(j, t - 1, now_ns);
+	if (taken && t == j->sending + 1 && j->retransmit->upto == 0)
+		/* the parent has all results of t - 1, although this rack has
+		 * sent nothing since its start */
+		retransmit_expect(j->retransmit, false);
 	if (t != j->sending)
 		return;
 	if (!taken)

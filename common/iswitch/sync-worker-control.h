@@ -555,7 +555,7 @@ sync_worker_next(struct sync_worker *l, uint64_t now_ns,
 	return l->have[l->t & 1] && sync_worker_next_run(l, o, now_ns);
 }
 
-/* Write who has left. */
+/* Write which member has left. */
 static inline void
 sync_worker_explain_short(const struct sync_worker *l,
     char text[SYNC_WORKER_WHY_BYTES])

@@ -965,6 +965,68 @@ test_other_weights(void)
 	rigged_close(&rig_plane);
 }
 
+/*
+ * Seed 9540040368: a rack was restarted.  Its first worker lacks round 1, but
+ * the parent is complete up to round 2 and no longer keeps round 1.
+ */
+static void
+test_skips_round(void)
+{
+	struct control_join j = first;
+	struct control_ack a, up = admit(7), gone = { .action = CONTROL_HELP,
+	    .status = CONTROL_GONE, .seg = seg_word(1, 0, 0) };
+	uint32_t sent = 0;
+	uint8_t m[64];
+
+	j.worker = 1;
+	j.next = up.next = 1;
+	begin_rack(2, j, up);
+	rig_join_as(1001, j, &a);
+	j.worker = 0;
+	j.next = 2;
+	j.again = true;
+	rig_join_as(1000, j, &a);
+	for (uint32_t i = 0; i < SEGS; i++)
+		send_result(2, i);
+	rig_n = 0;
+	rig_now += 300000000;
+	iswitch_run_deadlines(&rig, rig_now);
+	outbox_flush(rig.out);
+	ok(count_posts(POST_PARENT, CONTROL_TOS, CONTROL_HELP) > 0,
+	    "a rack requests the round that its parent has completed");
+	/* the worker that lacks the round has fetched a state */
+	rig.job[0]->core.members.m[0].next = rig.job[0]->core.members.m[1].next;
+	for (uint32_t i = 0; i < 2 * SEGS; i++) {
+		rig_segment(i % 2, 3, i / 2, 4, 1);
+		sent += count_posts(POST_PARENT, SEG_TOS, 0);
+	}
+	ok(sent == 0, "segments of a later round must wait");
+	rig_n = 0;
+	iswitch_receive_parent(&rig, 1, CONTROL_TOS, m, (size_t)(
+	    control_put_ack(control_put(m, CONTROL_ACK, 1, 900), &gone) - m),
+	    rig_now);
+	outbox_flush(rig.out);
+	ok(count_posts(POST_PARENT, SEG_TOS, 0) == SEGS,
+	    "the rack goes on if nobody needs the round that is gone");
+	rigged_close(&rig_plane);
+}
+
+/* Seed 9540280415: a late copy of a result must not be counted again. */
+static void
+test_counts_once(void)
+{
+	const struct job_conf cf = rig_conf(1);
+
+	rig_open(&cf, 0);
+	join_probing(0, 0);
+	rig_segment(0, 0, 0, 4, 1);
+	ok(job_is_whole(&rig.job[0]->core, 0), "an iteration is complete");
+	job_count_completion(&rig.job[0]->core, 0, 0);
+	ok(job_is_whole(&rig.job[0]->core, 0),
+	    "it is complete after a late copy of a result, too");
+	rigged_close(&rig_plane);
+}
+
 int
 main(void)
 {
@@ -994,5 +1056,7 @@ main(void)
 	test_lost_state_completes();
 	test_new_job_only();
 	test_other_weights();
+	test_skips_round();
+	test_counts_once();
 	return tap_end();
 }
