@@ -863,7 +863,7 @@ iswitch_program_request(void *state, const union addr *from,
 	struct iswitch_state *t = state;
 
 	if (c->action > CONTROL_RESUME && c->action != CONTROL_FETCH &&
-	    c->action != CONTROL_CHUNK)
+	    c->action != CONTROL_CHUNK && c->action != CONTROL_LEFT)
 		return PROGRAM_UNKNOWN;
 	return iswitch_handle_request(&t->s, from, c, a, now_ns) ?
 	    PROGRAM_ANSWERED : PROGRAM_LATER;

@@ -507,11 +507,13 @@ iswitch_relay_transfer(struct iswitch *s, struct iswitch_job *job,
 static inline bool
 iswitch_is_parent_message(const struct control *c)
 {
+	struct control_left left;
 	struct control_ack a;
 	uint64_t word;
 
 	switch (c->action) {
 	case CONTROL_ACK: return control_get_ack(c, &a);
+	case CONTROL_LEFT: return control_get_left(c, &left);
 	case CONTROL_HELP: return control_get_number(c, 8, &word);
 	case CONTROL_HALT:
 	case CONTROL_RESUME:

@@ -188,6 +188,87 @@ test_silent(void)
 	rigged_close(&rig_plane);
 }
 
+/* Send a Left about worker 7 from member w, or from the parent if w < 0. */
+static void
+send_left(int w)
+{
+	const struct control_left l = { .type = CONTROL_WORKER, .worker = 7,
+	    .h = 2, .members = 1 };
+	uint8_t m[64];
+	const size_t n = (size_t)(control_put_left(control_put(m,
+	    CONTROL_LEFT, 1, rig_xid++), &l) - m);
+	const union addr from = rig_addr((uint16_t)(1000 + w));
+
+	rig_n = 0;
+	if (w < 0)
+		iswitch_receive_parent(&rig, 1, CONTROL_TOS, m, n, rig_now);
+	else
+		rigged_take(&rig_plane, &from, CONTROL_TOS, m, n, rig_now);
+	rig_flush();
+}
+
+/* A switch passes a Left of a rack on to its other members. */
+static void
+test_passes_on(void)
+{
+	const struct job_conf cf = rig_conf(3);
+	struct control_left l = { 0 };
+	struct control_ack a;
+
+	rig_open(&cf, 0);
+	for (uint32_t w = 0; w < 3; w++)
+		rig_join_as((uint16_t)(1000 + w), (struct control_join){
+		    .type = w < 2 ? CONTROL_SWITCH : CONTROL_WORKER,
+		    .worker = w, .elements = ELEMENTS, .repairs = true,
+		    .wants_left = w != 2 }, &a);
+	send_left(0);
+	ok(find_left(0, &l) == 0 && find_left(1, &l) == 1 && l.worker == 7 &&
+	    find_left(2, &l) == 0, "a Left of a rack goes to the other members "
+	    "that ask for it");
+	send_left(2);
+	ok(find_left(0, &l) == 0 && find_left(1, &l) == 0,
+	    "a Left of a worker goes nowhere");
+	send_left(5);
+	ok(find_left(0, &l) == 0 && find_left(1, &l) == 0,
+	    "nor does that of a stranger");
+	rigged_close(&rig_plane);
+}
+
+/* A rack passes a Left of its parent on, and tells the parent of its own. */
+static void
+test_rack(void)
+{
+	struct job_conf cf = rig_conf(2);
+	struct control_ack a, up = { .action = CONTROL_JOIN, .timeout_s = 10,
+	    .elements = ELEMENTS, .floats = 4, .repairs = true };
+	struct control_left l = { 0 };
+	struct control_join said;
+	struct control c;
+	uint8_t m[128];
+
+	cf.child = true;
+	rig_open(&cf, 0);
+	join_with(0, 2, &a);
+	control_parse(rig_out[0].bytes, rig_out[0].len, &c);
+	ok(control_get_join(&c, &said) && said.wants_left && said.h == 0,
+	    "a rack asks for Left messages if its first worker does");
+	iswitch_receive_parent(&rig, 1, CONTROL_TOS, m, (size_t)(
+	    control_put_ack(control_put(m, CONTROL_ACK, 1, c.xid), &up) - m),
+	    rig_now);
+	join_with(0, 2, &a);
+	join_with(1, 2, &a);
+	send_left(-1);
+	ok(find_left(0, &l) == 1 && find_left(1, &l) == 1 &&
+	    find_left(-1, &l) == 0, "a Left of the parent goes to all members");
+	for (uint32_t i = 0; i < 2; i++)
+		rig_segment(0, 0, i, 4, 1);
+	probe(0);
+	rig_say(1001, CONTROL_LEAVE, 0, 0, &a);
+	ok(find_left(0, &l) == 1 && find_left(-1, &l) == 1 && l.worker == 1,
+	    "a rack tells its parent, too");
+	rigged_close(&rig_plane);
+}
+
 int
 main(void)
 {
@@ -196,5 +277,7 @@ main(void)
 	test_left();
 	test_not_asked();
 	test_silent();
+	test_passes_on();
+	test_rack();
 	return tap_end();
 }
