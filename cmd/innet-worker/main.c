@@ -28,7 +28,7 @@ enum {
 	JSON, NO_OFFLOAD, IMPAIR, JOB, FLOATS, WINDOW, KEY, AUTH, CHECK,
 	STALENESS,
 	RATE, MAXIMIZE, MINIMIZE, PACE, EVERY, REDUCE, SESSION, RESET, STDIO,
-	MEMBERS
+	RANKS
 };
 
 static const struct worker_mode modes[] = {
@@ -48,7 +48,7 @@ enum { OLAF = 1, SYNC = 2, ASYNC = 4, DLP = 8 };
 static const struct { int ch; unsigned modes; } mode_options[] = {
 	{ CLUSTER, OLAF | SYNC | ASYNC }, { MTU, OLAF | SYNC | ASYNC },
 	{ CONTROL, OLAF }, { JOB, SYNC | ASYNC },
-	{ FLOATS, SYNC | ASYNC }, { WINDOW, SYNC }, { MEMBERS, SYNC },
+	{ FLOATS, SYNC | ASYNC }, { WINDOW, SYNC }, { RANKS, SYNC },
 	{ KEY, OLAF | SYNC | ASYNC }, { AUTH, OLAF | SYNC | ASYNC },
 	{ CHECK, SYNC }, { STALENESS, ASYNC }, { RATE, ASYNC },
 	{ MAXIMIZE, OLAF | ASYNC }, { MINIMIZE, OLAF | ASYNC },
@@ -71,7 +71,7 @@ static const struct opt opts[] = {
 	{ WORKER, "worker", "N",
 	    "number of this worker, or auto for its rank (required in a "
 	    "synchronous job, otherwise 0)" },
-	{ MEMBERS, "members", "N",
+	{ RANKS, "ranks", "N",
 	    "iswitch: begin the job with N members, and fail if one of them "
 	    "leaves; auto: the number of ranks (default: the switch's -H, and "
 	    "wait for a replacement)" },
@@ -267,9 +267,9 @@ parse_sync(int ch, struct conf *cf)
 			    SEG_FLOATS_MAX_V4, &v));
 		w->floats = (uint32_t)v;
 		return true;
-	case MEMBERS:
+	case RANKS:
 		if (strcmp(optarg, "auto") == 0)
-			v = launcher_size("--members", MEMBERS_MAX);
+			v = launcher_size("--ranks", MEMBERS_MAX);
 		else
 			opt_check("number", optarg, num_u64(optarg, 1,
 			    MEMBERS_MAX, &v));

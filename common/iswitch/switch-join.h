@@ -413,7 +413,8 @@ iswitch_lost_state(const struct job *j, uint32_t id,
 	/* A live member may have the results that were dropped if there are few
 	 * slots, and may lack them if sums can be partial. */
 	return !j->cf->async && !j->cf->server && j->sums.s.span == 0 &&
-	    !job_may_be_partial(j) && j->members.m[id].loss_detect != NULL && j->newest >= j->start &&
+	    !job_may_be_partial(j) && j->members.m[id].loss_detect != NULL &&
+	    j->newest >= j->start &&
 	    n < job_next_iteration(j) && n != j->start - 1 &&
 	    !job_keeps_results_from(j, n);
 }

@@ -134,8 +134,8 @@ struct sync_worker {
 	struct membership in;		/* membership in the job */
 	struct rtt rtt;
 	enum sync_worker_end end;
-	bool is_short;			/* the worker leaves, because others have
-					 * left and fewer than H remain */
+	bool is_short;			/* the worker leaves, because others
+					 * have left and fewer than H remain */
 	uint64_t n[SYNC_WORKER_COUNTS], verdicts[SYNC_WORKER_VERDICTS];
 
 	/* The values of the job. */

@@ -302,7 +302,7 @@ class _Worker:
             raise Error('rank %d: innet-worker is not in PATH' % rank)
         command = [
             program, '-q', '--stdio', '-p', 'iswitch', '--switch', switch,
-            '--members', str(size),
+            '--ranks', str(size),
             '--job', str(job), '--worker', str(rank), '--silence', '1000000h',
             '--give-up', '%dms' % max(1, 1000 * timeout)]
         if key:

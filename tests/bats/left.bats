@@ -1,4 +1,4 @@
-# Tests of innet-worker --members: H belongs to the job, and the switch tells
+# Tests of innet-worker --ranks: H belongs to the job, and the switch tells
 # the others when a member leaves.
 load common
 
@@ -22,21 +22,21 @@ fails() {
 
 @test "a job has as many members as its workers name, whatever -H of the switch says" {
 	serve switch innet-switch -q -p iswitch -H 7
-	sum switch 0 --members 2 -c 40 --check 2
-	sum switch 1 --members 2 -c 40 --check 2
+	sum switch 0 --ranks 2 -c 40 --check 2
+	sum switch 1 --ranks 2 -c 40 --check 2
 	wait "$w0"
 	wait "$w1"
 	for n in 2 3; do
-		sum switch $n --members 3 --job 2
+		sum switch $n --ranks 3 --job 2
 	done
 	within 10 eval '[ "$(innet-ctl "$switch" --job 2 members --json | jq length)" -ge 2 ]'
-	run -1 timeout 20 innet-worker -p iswitch --switch "$switch" --worker 9 --synthetic 40kB --members 4 --job 2
+	run -1 timeout 20 innet-worker -p iswitch --switch "$switch" --worker 9 --synthetic 40kB --ranks 4 --job 2
 	[[ "$output" = *"job 2: refused: it has 3 members, and this worker expects 4"* ]]
 }
 
 @test "when a member leaves, the others end at once and name it" {
 	serve switch innet-switch -q -p iswitch
-	for w in 0 1 2; do sum switch $w --members 3; done
+	for w in 0 1 2; do sum switch $w --ranks 3; done
 	results "$switch" 200
 	kill "$w1"
 	fails 0
@@ -45,9 +45,9 @@ fails() {
 	grep -E 'job 1: worker 1 \(127\.0\.0\.1:[0-9]+\) left' w2.err
 }
 
-@test "a member that falls silent is named, too; without --members, the others wait" {
+@test "a member that falls silent is named, too; without --ranks, the others wait" {
 	serve switch innet-switch -q -p iswitch -H 3 --member-timeout 2s
-	for w in 0 1; do sum switch $w --members 3; done
+	for w in 0 1; do sum switch $w --ranks 3; done
 	sum switch 2
 	results "$switch" 200
 	kill -KILL "$w1"
@@ -63,8 +63,8 @@ fails() {
 	for r in 0 1; do
 		serve rack$r innet-switch -q -p iswitch -H 2 --parent "$core" --number $r --key key
 	done
-	for w in 0 1; do sum rack0 $w --members 4 --key key; done
-	for w in 2 3; do sum rack1 $w --members 4 --key key; done
+	for w in 0 1; do sum rack0 $w --ranks 4 --key key; done
+	for w in 2 3; do sum rack1 $w --ranks 4 --key key; done
 	within 10 eval '[ "$(innet-ctl "$rack1" --key key --job 1 stats --json | jq ".counters.results // .counters.from_parent // 0")" -ge 100 ]'
 	kill "$w1"
 	for w in 0 2 3; do
@@ -73,10 +73,10 @@ fails() {
 	done
 }
 
-@test "--members needs a synchronous job and a sensible number" {
-	run -2 innet-worker -p iswitch --async --switch 127.0.0.1:9 --synthetic 4kB --members 2
-	[[ "$output" = *"--members cannot be used with --program iswitch --async"* ]]
-	run -2 innet-worker -p iswitch --switch 127.0.0.1:9 --worker 0 --synthetic 4kB --members 0
-	run -2 innet-worker -p iswitch --switch 127.0.0.1:9 --worker 0 --synthetic 4kB --members auto
+@test "--ranks needs a synchronous job and a sensible number" {
+	run -2 innet-worker -p iswitch --async --switch 127.0.0.1:9 --synthetic 4kB --ranks 2
+	[[ "$output" = *"--ranks cannot be used with --program iswitch --async"* ]]
+	run -2 innet-worker -p iswitch --switch 127.0.0.1:9 --worker 0 --synthetic 4kB --ranks 0
+	run -2 innet-worker -p iswitch --switch 127.0.0.1:9 --worker 0 --synthetic 4kB --ranks auto
 	[[ "$output" = *"OMPI_COMM_WORLD_SIZE"* ]]
 }

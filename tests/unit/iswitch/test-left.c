@@ -108,7 +108,8 @@ test_left(void)
 	for (uint32_t i = 0; i < 2; i++)
 		rig_segment(0, 0, i, 4, 1);
 	probe(0);
-	ok(find_left(0, &l) == 0, "no Left is sent while all members are there");
+	ok(find_left(0, &l) == 0,
+	    "no Left is sent while all members are there");
 	rig_now += 5000000;
 	rig_say(1001, CONTROL_LEAVE, 0, 0, &a);
 	ok(find_left(0, &l) == 1 && l.worker == 1 && l.type == CONTROL_WORKER &&
