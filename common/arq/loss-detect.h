@@ -60,6 +60,8 @@ struct loss_detect {
 	uint32_t owed_upto;		/* the member expects another notice
 					 * when this number of segments is
 					 * complete; 0: it does not */
+	uint32_t owed_from;		/* the first of these segments that was
+					 * not complete at the last check */
 	bool fenced;			/* asynchronous: `fence` has been set
 					 * since t began */
 	uint32_t fence;			/* asynchronous: mark made when a Probe

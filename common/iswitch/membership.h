@@ -422,6 +422,7 @@ membership_enter(struct membership *m, const struct control_ack *a)
 	    (uint64_t)a->timeout_s * MEMBERSHIP_SECOND_NS / 3;
 	m->joined = true;
 	m->instance = a->instance;
+	m->cf.creates_job = false;	/* from now on, the job has begun */
 	m->forgotten = m->halted = false;
 	return !was ? MEMBERSHIP_IN : resumed ? MEMBERSHIP_RESUMED :
 	    MEMBERSHIP_STAYS;
@@ -849,7 +850,9 @@ membership_explain_value(const struct membership *m, char *p, size_t room)
 	const uint32_t floats = m->segs > 0 ? m->floats :
 	    m->cf.floats > 0 ? m->cf.floats : m->cf.floats_max;
 
-	if (m->job_async != m->cf.async)
+	if (m->status_text[0] != '\0')
+		snprintf(p, room, "%s", m->status_text);
+	else if (m->job_async != m->cf.async)
 		membership_explain_mode(m, p, room);
 	else if (m->job_elements == 0)
 		snprintf(p, room, "it cannot sum a vector of %" PRIu32 " "
@@ -860,9 +863,6 @@ membership_explain_value(const struct membership *m, char *p, size_t room)
 		    "%" PRIu32 " in a segment; the vector of this worker has "
 		    "%" PRIu32,
 		    m->job_elements, m->job_floats, m->cf.elements);
-	else if (m->cf.h != 0 && m->h != m->cf.h)
-		snprintf(p, room, "it has %u members, and this worker expects "
-		    "%u", m->h, m->cf.h);
 	else if (m->job_floats != floats)
 		snprintf(p, room, "its segments have %" PRIu32 " floats, and "
 		    "those of this worker %" PRIu32, m->job_floats, floats);

@@ -144,12 +144,9 @@ iswitch_leave_member(struct iswitch *s, struct iswitch_job *job, uint32_t id,
     uint64_t now_ns)
 {
 	job->core.n[JOB_LEAVES]++;
-	job->core.members.m[id].gone_ns = now_ns;
-	job->core.members.m[id].evicted = false;
 	iswitch_permit_fetch(job, &job->core.members.m[id].at, now_ns);
-	iswitch_remove_member(s, job, id);
+	iswitch_drop_member(s, job, id, false, now_ns);
 	job_test_slots(&job->core);
-	iswitch_tell_all_left(s, &job->core, now_ns);
 }
 
 /*
@@ -211,7 +208,6 @@ iswitch_execute(struct iswitch *s, const union addr *from,
 	}
 	if (!member && (c->action == CONTROL_HELP ||
 	    c->action == CONTROL_LEAVE || c->action == CONTROL_CHUNK ||
-	    c->action == CONTROL_LEFT ||
 	    (c->action == CONTROL_FETCH &&
 	    !iswitch_may_fetch(job, from, now_ns)))) {
 		a->status = CONTROL_NOT_MEMBER;
@@ -253,7 +249,8 @@ iswitch_execute(struct iswitch *s, const union addr *from,
 		iswitch_receive_chunk(s, job, ref->member, c, now_ns);
 		return false;
 	case CONTROL_LEFT:
-		iswitch_receive_left(s, job, ref->member, c);
+		if (member)
+			iswitch_receive_left(s, job, ref->member, c);
 		return false;
 	default: a->status = CONTROL_UNKNOWN; break;
 	}

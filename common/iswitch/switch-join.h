@@ -11,7 +11,6 @@
 #ifndef INNET_ISWITCH_SWITCH_JOIN_H
 #define INNET_ISWITCH_SWITCH_JOIN_H
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -42,6 +41,13 @@ static inline struct iswitch_ref *iswitch_add_implicit_member(struct iswitch *s,
 /* Remove member `id` and release its address. */
 static inline void iswitch_remove_member(struct iswitch *s,
     struct iswitch_job *job, uint32_t id);
+
+/*
+ * Do the same for a member that has left or, if `silent` is set, that has sent
+ * nothing for too long.  Record when it left.
+ */
+static inline void iswitch_drop_member(struct iswitch *s,
+    struct iswitch_job *job, uint32_t id, bool silent, uint64_t now_ns);
 
 /* Remove all members.  Members that are still running will join again. */
 static inline void iswitch_remove_members(struct iswitch *s,
@@ -75,6 +81,8 @@ static inline void
 iswitch_release_job(struct iswitch *s, struct iswitch_job *job)
 {
 	job_release(&job->core);
+	if (job->named_h != 0)
+		job->core.h = job->named_h = 0;
 	if (job->charged) {
 		quota_release(&s->quota, &job->founder, QUOTA_JOBS, 1);
 		quota_release(&s->quota, &job->founder, QUOTA_BYTES,
@@ -100,14 +108,21 @@ iswitch_remove_member(struct iswitch *s, struct iswitch_job *job, uint32_t id)
 	outbox_flush(s->out);
 	iswitch_unbind_address(s, &job->core.members.m[id].at);
 	members_leave(&job->core.members, id);
-	if (job->core.members.present + 1 == job->core.h)
-		job->first_left = id;
 	sums_recount_member(&job->core.sums, id, job->core.members.m[id].from,
 	    -1);
 	if (job->core.members.present > 0)
 		job_admit_later_members(&job->core);
 	else
 		iswitch_release_job(s, job);
+}
+
+static inline void
+iswitch_drop_member(struct iswitch *s, struct iswitch_job *job, uint32_t id,
+    bool silent, uint64_t now_ns)
+{
+	job->core.members.m[id].gone_ns = now_ns;
+	job->core.members.m[id].evicted = silent;
+	iswitch_remove_member(s, job, id);
 }
 
 static inline void
@@ -125,8 +140,7 @@ iswitch_evict_silent(struct iswitch *s, struct iswitch_job *job,
     uint64_t now_ns)
 {
 	struct job *core = &job->core;
-	const uint64_t limit = s->cf.job.member_timeout_ns,
-	    evicted = core->n[JOB_EVICTED];
+	const uint64_t limit = s->cf.job.member_timeout_ns;
 	uint64_t check = UINT64_MAX;
 
 	if (job->charged && core->n[JOB_ADDED] == job->founded_added && now_ns -
@@ -150,17 +164,13 @@ iswitch_evict_silent(struct iswitch *s, struct iswitch_job *job,
 			continue;
 		}
 		core->n[JOB_EVICTED]++;
-		core->members.m[i].gone_ns = now_ns;
-		core->members.m[i].evicted = true;
 		iswitch_permit_fetch(job, &m->at, now_ns);
-		iswitch_remove_member(s, job, i);
+		iswitch_drop_member(s, job, i, true, now_ns);
 		if (core->members.present == 0)
 			return;
 	}
 	core->timeout_check_ns = check;
 	job_test_slots(core);
-	if (core->n[JOB_EVICTED] > evicted)
-		iswitch_tell_all_left(s, core, now_ns);
 }
 
 /*
@@ -628,12 +638,8 @@ iswitch_join_fits(const struct iswitch *s, const struct iswitch_job *job,
 
 	*floats = join->floats != 0 ? join->floats :
 	    has ? job->core.sums.s.floats : s->cf.floats;
-	if (has && join->h != 0 && !s->cf.job.child && join->h !=
-	    (job->named_h != 0 ? job->named_h : job->core.h))
-		return false;
 	return join->elements > 0 && join->async == s->cf.job.async &&
-	    *floats <= s->cf.floats_max && (join->h == 0 ||
-	    join->h >= reduce_needs(&s->cf.job.reduce, join->h)) && (!has ||
+	    *floats <= s->cf.floats_max && (!has ||
 	    (join->elements == job->core.sums.s.elements &&
 	    *floats == job->core.sums.s.floats));
 }
@@ -886,22 +892,6 @@ iswitch_release_if_empty(struct iswitch *s, struct iswitch_job *job)
 		iswitch_release_job(s, job);
 }
 
-/* Write the reason for a refusal into an Ack. */
-__attribute__((format(printf, 3, 4))) static inline void
-iswitch_put_reason(struct iswitch *s, struct control_ack *a, const char *fmt,
-    ...)
-{
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(s->text, sizeof(s->text), fmt, ap);
-	va_end(ap);
-	a->text = (const uint8_t *)s->text;
-	a->text_bytes = n < 0 ? 0 : (size_t)n < sizeof(s->text) ? (size_t)n :
-	    sizeof(s->text) - 1;
-}
-
 /* Write the memory limit that was reached into an Ack. */
 static inline void
 iswitch_put_memory_reason(struct iswitch *s, struct control_ack *a)
@@ -1050,12 +1040,13 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 		struct iswitch_job *old = s->job[ref->job];
 
 		/* another process now uses this address */
-		iswitch_remove_member(s, old, ref->member);
+		iswitch_drop_member(s, old, ref->member, false, now_ns);
 		job_test_slots(&old->core);
 		iswitch_wake_job(s, old, now_ns);
 		ref = NULL;
 	}
-	if (!iswitch_join_fits(s, job, &join, &floats)) {
+	if (!iswitch_join_fits(s, job, &join, &floats) ||
+	    !iswitch_may_name_h(s, job, &join, a)) {
 		a->status = CONTROL_BAD_VALUE;
 		iswitch_put_values(s, &job->core, MEMBERS_NONE, false, a);
 		return true;
@@ -1073,8 +1064,7 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 	if (ref != NULL && job_has_memory(&job->core) &&
 	    (iswitch_lost_state(&job->core, ref->member, &join) ||
 	    iswitch_has_other_weights(&job->core, ref->member, c, &join))) {
-		job->core.members.m[ref->member].gone_ns = now_ns;
-		iswitch_remove_member(s, job, ref->member);
+		iswitch_drop_member(s, job, ref->member, false, now_ns);
 		if (job_has_memory(&job->core))
 			job_test_slots(&job->core);
 		ref = NULL;
@@ -1130,6 +1120,8 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 	if (status == CONTROL_DONE)
 		iswitch_put_group(s, job, &job->core.members.m[id], &join,
 		    a);
+	if (status == CONTROL_DONE && join.wants_left)
+		iswitch_ask_for_left(job, now_ns);
 	if (status == CONTROL_DONE && job->core.halted)
 		status = CONTROL_NOT_READY;
 	a->status = (uint8_t)status;

@@ -1,13 +1,13 @@
 /*
- * switch-left.h - tell members that others have left and that their sums cannot
- * be completed
+ * switch-left.h - the H that a Join names, and messages to members whose sums
+ * cannot be completed, because others have left
  *
  * If a job has a fixed number of members H, and fewer members remain, no sum
  * can be completed until another member joins.  Most workers wait, because a
- * replacement may join.  A member can ask in its Join to be told (wants_left).
- * The switch then sends it a Left message when a member leaves while it waits
- * for a sum, and after each Probe about segments that are not complete.  So the
- * message may be lost.
+ * replacement may join.  A member can ask in its Join for a message
+ * (wants_left).  The switch then sends it a Left after each Probe about
+ * segments that are not complete, from half a second after the other member has
+ * left.  A member that only joins again is back by then.
  *
  * A rack also tells its parent, and each switch passes a Left message on to
  * its other members.  So the message reaches all workers of a hierarchy.
@@ -20,6 +20,9 @@
 
 #include "common/iswitch/switch.h"
 
+#define ISWITCH_LEFT_NS ((uint64_t)500000000)	/* a member that has left may
+						 * join again in this time */
+
 /* Is no sum of the job possible before another member joins? */
 static inline bool iswitch_is_short(const struct job *j);
 
@@ -30,16 +33,27 @@ static inline bool iswitch_is_short(const struct job *j);
 static inline void iswitch_tell_left(struct iswitch *s, struct job *j,
     const struct member *m, uint64_t now_ns);
 
-/* A member has left.  Tell all members that wait for a sum. */
-static inline void iswitch_tell_all_left(struct iswitch *s, struct job *j,
-    uint64_t now_ns);
-
 /*
  * Pass a Left message on: to all members but `from`, and to the parent unless
  * the message came from there (`from` is NULL).
  */
 static inline void iswitch_pass_left(struct iswitch *s, struct job *j,
     const struct member *from, const struct control_left *left);
+
+/*
+ * May a Join name this H?  If not, write the reason into the Ack.  A switch
+ * with a parent ignores H.
+ */
+static inline bool iswitch_may_name_h(struct iswitch *s,
+    const struct iswitch_job *job, const struct control_join *join,
+    struct control_ack *a);
+
+/*
+ * A member asks for Left messages.  Ask the parent for them, unless this rack
+ * has done so already.
+ */
+static inline void iswitch_ask_for_left(struct iswitch_job *job,
+    uint64_t now_ns);
 
 /* implementation */
 
@@ -80,52 +94,81 @@ iswitch_pass_left(struct iswitch *s, struct job *j, const struct member *from,
 }
 
 /*
- * Write which member of the job, which is short, left first.  The others may
- * have left because of it.
+ * Return the member that left first, or NULL.  The others may have left because
+ * of it.
  */
-static inline void
-iswitch_describe_left(const struct iswitch *s, const struct job *j,
-    uint64_t now_ns, struct control_left *left)
+static inline const struct member *
+iswitch_find_first_left(const struct job *j)
 {
-	const struct member *gone =
-	    &j->members.m[s->job[j->index]->first_left];
+	const struct member *first = NULL;
 
-	*left = (struct control_left){ .type = gone->type,
-	    .evicted = gone->evicted, .h = j->h,
-	    .members = (uint16_t)j->members.present, .worker = gone->worker,
-	    .ago_ms = now_ns < gone->gone_ns ? 0 :
-	    (uint32_t)((now_ns - gone->gone_ns) / 1000000),
-	    .port = addr_port(&gone->at) };
-	addr_bytes(&gone->at, left->address);
+	for (uint32_t i = 0; i < j->members.count; i++) {
+		const struct member *m = &j->members.m[i];
+
+		if (!m->present && m->gone_ns > 0 &&
+		    (first == NULL || m->gone_ns < first->gone_ns))
+			first = m;
+	}
+	return first;
 }
 
 static inline void
 iswitch_tell_left(struct iswitch *s, struct job *j, const struct member *m,
     uint64_t now_ns)
 {
-	const struct iswitch_job *job = s->job[j->index];
-	const struct iswitch_parent *up = &job->parent;
+	const struct iswitch_parent *up = &s->job[j->index]->parent;
+	const struct member *gone;
 	struct control_left left;
 
-	if (!m->wants_left || !iswitch_is_short(j) ||
-	    j->members.m[job->first_left].present)	/* H was raised */
+	if (!m->wants_left || !iswitch_is_short(j))
 		return;
-	iswitch_describe_left(s, j, now_ns, &left);
+	gone = iswitch_find_first_left(j);
+	if (gone == NULL || now_ns < gone->gone_ns + ISWITCH_LEFT_NS)
+		return;
+	left = (struct control_left){ .type = gone->type,
+	    .evicted = gone->evicted, .h = j->h,
+	    .members = (uint16_t)j->members.present, .worker = gone->worker,
+	    .ago_ms = (uint32_t)((now_ns - gone->gone_ns) / 1000000),
+	    .port = addr_port(&gone->at) };
+	addr_bytes(&gone->at, left.address);
 	iswitch_send_left(s, j, m, &left);
 	if (up->wanted && up->membership.cf.wants_left)
 		iswitch_send_left(s, j, NULL, &left);
 }
 
-static inline void
-iswitch_tell_all_left(struct iswitch *s, struct job *j, uint64_t now_ns)
+static inline bool
+iswitch_may_name_h(struct iswitch *s, const struct iswitch_job *job,
+    const struct control_join *join, struct control_ack *a)
 {
-	for (uint32_t i = 0; i < j->members.count; i++) {
-		const struct member *m = &j->members.m[i];
+	const uint32_t least = reduce_needs(&s->cf.job.reduce, join->h),
+	    h = job->named_h != 0 ? job->named_h : job->core.h;
 
-		if (m->present && m->loss_detect != NULL &&
-		    m->loss_detect->owed != LOSS_DETECT_NOTHING)
-			iswitch_tell_left(s, j, m, now_ns);
-	}
+	if (join->h == 0 || s->cf.job.child)
+		return true;
+	if (join->h > MEMBERS_MAX)
+		iswitch_put_reason(s, a, "a job has at most %d members",
+		    MEMBERS_MAX);
+	else if (join->h < least)
+		iswitch_put_reason(s, a, "its --reduce needs at least %u "
+		    "members, and this worker expects %u", least, join->h);
+	else if (job_has_memory(&job->core) && join->h != h)
+		iswitch_put_reason(s, a, "it has %u members, and this worker "
+		    "expects %u", h != 0 ? h : job->core.members.present,
+		    join->h);
+	else
+		return true;
+	return false;
+}
+
+static inline void
+iswitch_ask_for_left(struct iswitch_job *job, uint64_t now_ns)
+{
+	struct membership *up = &job->parent.membership;
+
+	if (!job->parent.wanted || up->cf.wants_left)
+		return;
+	up->cf.wants_left = true;
+	membership_join(up, now_ns);
 }
 
 #endif

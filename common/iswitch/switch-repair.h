@@ -401,13 +401,17 @@ iswitch_has_sent_all(const struct job *j, uint32_t id, int64_t t)
 	       !job_answer_is_queued(j, id, t, j->sums.s.segs - 1);
 }
 
-/* Has the switch sent the results of the first n segments of t? */
+/*
+ * Has the switch sent the results of the segments of t in [*from, n)?  If not,
+ * set *from to the first that is missing.
+ */
 static inline bool
-iswitch_has_sent_part(const struct job *j, int64_t t, uint32_t n)
+iswitch_has_sent_part(const struct job *j, int64_t t, uint32_t *from,
+    uint32_t n)
 {
-	for (uint32_t i = 0; i < n; i++) {
-		const uint32_t at = sums_at(&j->sums, t, i);
-		const int is = sums_compare(&j->sums, at, t, i);
+	for (; *from < n; ++*from) {
+		const uint32_t at = sums_at(&j->sums, t, *from);
+		const int is = sums_compare(&j->sums, at, t, *from);
 
 		if (is < 0 || (is == 0 &&
 		    j->sums.slot[at].state != SUMS_COMPLETE))
@@ -658,11 +662,14 @@ iswitch_lacks_room(const struct job *j, uint32_t id,
 static inline bool
 iswitch_promise_part(struct job *j, uint32_t id, int64_t t, uint32_t upto)
 {
+	struct loss_detect *g = j->members.m[id].loss_detect;
+
 	if (upto == 0 || upto >= j->sums.s.segs || job_acts_as_server(j))
 		return false;
-	if (iswitch_has_sent_part(j, t, upto))
+	g->owed_from = 0;
+	if (iswitch_has_sent_part(j, t, &g->owed_from, upto))
 		return true;
-	j->members.m[id].loss_detect->owed_upto = upto;
+	g->owed_upto = upto;
 	j->owes_part = true;
 	return false;
 }
@@ -742,10 +749,13 @@ iswitch_send_notices(struct iswitch *s, struct job *j)
 			    &st);
 			g->owed = LOSS_DETECT_NOTHING;
 			g->owed_upto = 0;
+		} else if (g->owed_upto == 0) {
+			continue;
 		} else if (g->high >= g->owed_upto) {
 			g->owed_upto = 0; /* later results will show which
 					   * results were lost */
-		} else if (iswitch_has_sent_part(j, g->owed, g->owed_upto)) {
+		} else if (iswitch_has_sent_part(j, g->owed, &g->owed_from,
+		    g->owed_upto)) {
 			iswitch_send_state(s, j, i, g->owed, g->owed_xid, 0,
 			    &st);
 			g->owed_upto = 0;

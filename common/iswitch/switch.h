@@ -25,6 +25,7 @@
 #ifndef INNET_ISWITCH_SWITCH_H
 #define INNET_ISWITCH_SWITCH_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -184,8 +185,6 @@ struct iswitch_job {
 	struct iswitch_parent parent;
 	struct channel_client channel;	/* secure channel to the parent */
 	uint16_t named_h;		/* H that the first Join named, or 0 */
-	uint32_t first_left;		/* if fewer than H members remain: the
-					 * first that left */
 	union addr group;		/* multicast group of the job's results;
 					 * family 0: none */
 	struct iswitch_receiver receiver[ISWITCH_RECEIVERS];
@@ -682,6 +681,22 @@ static inline uint64_t
 iswitch_deadline_ns(const struct iswitch *s)
 {
 	return s->deadline_ns;
+}
+
+/* Write the reason for a refusal into an Ack. */
+__attribute__((format(printf, 3, 4))) static inline void
+iswitch_put_reason(struct iswitch *s, struct control_ack *a, const char *fmt,
+    ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(s->text, sizeof(s->text), fmt, ap);
+	va_end(ap);
+	a->text = (const uint8_t *)s->text;
+	a->text_bytes = n < 0 ? 0 : (size_t)n < sizeof(s->text) ? (size_t)n :
+	    sizeof(s->text) - 1;
 }
 
 #endif

@@ -89,7 +89,6 @@ sync_worker_enter_job(struct sync_worker *l)
 		l->end = SYNC_WORKER_NO_RING;
 		return;
 	}
-	l->in.cf.creates_job = false;	/* from now on, the job has begun */
 	if (l->repairs && !retransmit_init(&l->retransmit, l->segs, false)) {
 		l->end = SYNC_WORKER_NO_MEMORY;
 		return;

@@ -72,6 +72,21 @@ test_h(void)
 	rigged_close(&rig_plane);
 }
 
+/* H belongs to a job, and not to the next job with the same number. */
+static void
+test_h_ends(void)
+{
+	const struct job_conf cf = rig_conf(4);
+	struct control_ack a;
+
+	rig_open(&cf, 0);
+	join_with(0, 2, &a);
+	rig_say(1000, CONTROL_LEAVE, 0, 0, &a);
+	ok(join_with(0, 0, &a) == CONTROL_DONE && a.h == 4,
+	    "a new job begins with the H of the switch");
+	rigged_close(&rig_plane);
+}
+
 /* H of a median must be large enough, and a rack ignores H. */
 static void
 test_h_limits(void)
@@ -85,6 +100,8 @@ test_h_limits(void)
 	ok(join_with(0, 2, &a) == CONTROL_BAD_VALUE &&
 	    join_with(0, 3, &a) == CONTROL_DONE,
 	    "H must be large enough for the rule of the sum");
+	ok(join_with(1, MEMBERS_MAX + 1, &a) == CONTROL_BAD_VALUE,
+	    "H must not be larger than a job");
 	rigged_close(&rig_plane);
 	cf = rig_conf(2);
 	cf.child = true;
@@ -110,22 +127,29 @@ test_left(void)
 	probe(0);
 	ok(find_left(0, &l) == 0,
 	    "no Left is sent while all members are there");
-	rig_now += 5000000;
 	rig_say(1001, CONTROL_LEAVE, 0, 0, &a);
+	rig_now += 400000000;
+	probe(0);
+	ok(find_left(0, &l) == 0, "no Left is sent at once, because a member "
+	    "that leaves may join again");
+	rig_now += 100000000;
+	probe(0);
 	ok(find_left(0, &l) == 1 && l.worker == 1 && l.type == CONTROL_WORKER &&
-	    !l.evicted && l.h == 3 && l.members == 2 && l.ago_ms == 0 &&
-	    l.port == 1001, "a member that waits is told at once");
-	ok(find_left(2, &l) == 0, "a member that does not wait is not told");
-	rig_now += 7000000;
+	    !l.evicted && l.h == 3 && l.members == 2 && l.ago_ms == 500 &&
+	    l.port == 1001, "a Probe gets a Left half a second later");
 	rig_say(1002, CONTROL_LEAVE, 0, 0, &a);
+	rig_now += 7000000;
 	probe(0);
 	ok(find_left(0, &l) == 1 && l.worker == 1 && l.members == 1 &&
-	    l.ago_ms == 7, "a Probe is answered with the member that left "
-	    "first");
+	    l.ago_ms == 507, "the Left names the member that left first");
 	join_with(1, 3, &a);
+	rig_now += 600000000;
+	probe(0);
+	ok(find_left(0, &l) == 1 && l.worker == 2 && l.members == 2,
+	    "if the first is back, the Left names the second");
 	join_with(2, 3, &a);
 	probe(0);
-	ok(find_left(0, &l) == 0, "nothing is said when H members are back");
+	ok(find_left(0, &l) == 0, "no Left is sent when H members are back");
 	rigged_close(&rig_plane);
 }
 
@@ -144,8 +168,9 @@ test_not_asked(void)
 		rig_segment(0, 0, i, 4, 1);
 	probe(0);
 	rig_say(1001, CONTROL_LEAVE, 0, 0, &a);
+	rig_now += 1000000000;
 	probe(0);
-	ok(find_left(0, &l) == 0, "a member that has not asked is not told");
+	ok(find_left(0, &l) == 0, "a member that has not asked gets no Left");
 	rigged_close(&rig_plane);
 }
 
@@ -171,7 +196,8 @@ test_silent(void)
 	rig_flush();
 	probe(0);
 	ok(rig.job[0]->core.members.present == 1 && find_left(0, &l) == 0,
-	    "a member whose sums are complete is not told");
+	    "a member whose sums are complete gets no Left");
+	rig_now += 500000000;
 	rig_segment(0, 1, 0, 4, 1);
 	{
 		const union addr from = rig_addr(1000);
@@ -263,8 +289,9 @@ test_rack(void)
 	    find_left(-1, &l) == 0, "a Left of the parent goes to all members");
 	for (uint32_t i = 0; i < 2; i++)
 		rig_segment(0, 0, i, 4, 1);
-	probe(0);
 	rig_say(1001, CONTROL_LEAVE, 0, 0, &a);
+	rig_now += 500000000;
+	probe(0);
 	ok(find_left(0, &l) == 1 && find_left(-1, &l) == 1 && l.worker == 1,
 	    "a rack tells its parent, too");
 	rigged_close(&rig_plane);
@@ -274,6 +301,7 @@ int
 main(void)
 {
 	test_h();
+	test_h_ends();
 	test_h_limits();
 	test_left();
 	test_not_asked();

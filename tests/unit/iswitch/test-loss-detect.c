@@ -218,6 +218,30 @@ test_part(void)
 	rigged_close(&rig_plane);
 }
 
+/* A member that has sent nothing, among others that wait for a part. */
+static void
+test_no_part(void)
+{
+	struct repair_help h = { .mark = 4, .upto = 4, .last = REPAIR_NONE };
+	struct repair_state s;
+	int notices = 0;
+
+	open_with(3);
+	for (uint32_t i = 0; i < 4; i++)
+		add(0, 0, i);
+	probe(0, &h, &s);
+	h.mark = h.upto = SEGS;
+	probe(2, &h, &s);
+	for (uint32_t i = 0; i < 3; i++) {
+		add(1, 0, i);
+		add(2, 0, i);
+		notices += state(2, &s);
+	}
+	ok(notices == 0, "a member whose vector is not complete gets no "
+	    "notice");
+	rigged_close(&rig_plane);
+}
+
 /* Serial numbers and iterations wrap around. */
 static void
 test_wraps(void)
@@ -317,6 +341,7 @@ main(void)
 	test_nacks();
 	test_states();
 	test_part();
+	test_no_part();
 	test_wraps();
 	test_closed();
 	test_recounts();

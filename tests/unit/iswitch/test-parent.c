@@ -493,6 +493,31 @@ answer_join(uint32_t xid, struct control_ack up)
 	outbox_flush(rig.out);
 }
 
+/* A rack that began its parent's job joins again as a sign of life. */
+static void
+test_rack_sign_of_life(void)
+{
+	struct control_ack a, up = admit_rack();
+	struct control_join said = { 0 };
+	struct control c;
+	struct job_conf cf = rig_conf(1);
+	uint32_t next = 0;
+
+	cf.child = true;
+	rig_open(&cf, 0);
+	rig_now += 1000;
+	rig_join_as(1000, (struct control_join){ .type = CONTROL_WORKER,
+	    .elements = 4, .repairs = true, .creates_job = true }, &a);
+	control_parse(rig_out[0].bytes, rig_out[0].len, &c);
+	ok(control_get_join(&c, &said) && said.creates_job,
+	    "the first Join of a rack can be for a new job only");
+	answer_join(c.xid, up);
+	ok(run_rack(3500000000, &next) != 0 && control_parse(rig_out[0].bytes,
+	    rig_out[0].len, &c) && control_get_join(&c, &said) &&
+	    !said.creates_job, "later Joins are for any job");
+	rigged_close(&rig_plane);
+}
+
 /*
  * Test a rack that goes back while its Join from before is not answered yet.
  * The answer to that Join does not mean that the parent knows of it.
@@ -735,6 +760,7 @@ main(void)
 	test_rack_repairs();
 	test_rack_behind();
 	test_rack_steps_back();
+	test_rack_sign_of_life();
 	test_rack_steps_back_after_join();
 	test_rack_steps_back_refused();
 	test_rack_gives_again();
