@@ -401,13 +401,14 @@ iswitch_receive_chunk(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 	a = &job->receiver[k.receiver - 1];
 	a->attempts = 0;
 	if (id != MEMBERS_NONE && iswitch_state_is_old(&job->core, &k)) {
+		/* The receiver must ask for a newer state.  If the sender is
+		 * behind, another sender must send it. */
 		a->chunk_ns = 0;
-		a->skipped++;	/* this sender is also behind, so use another
-				 * sender */
-		return;
-	}
-	if (k.ready)
+		a->skipped++;
+		k = (struct transfer_chunk){ .sender = k.sender };
+	} else if (k.ready) {
 		a->chunk_ns = now_ns;
+	}
 	k.receiver = a->number;
 	len = (size_t)(transfer_put_chunk(control_put(msg, CONTROL_CHUNK,
 	    job->core.id, s->xid++), &k) - msg);

@@ -293,6 +293,51 @@ test_permit(void)
 	rigged_close(&rig_plane);
 }
 
+/* Is the Chunk that was sent last one with data? */
+static bool
+has_data(void)
+{
+	struct transfer_chunk k;
+	struct control c;
+
+	return rig_n > 0 && control_parse(rig_out[rig_n - 1].bytes,
+	    rig_out[rig_n - 1].len, &c) && c.action == CONTROL_CHUNK &&
+	    transfer_get_chunk(&c, &k) && k.ready;
+}
+
+/*
+ * Seed 9570141212: the job continues while a state is sent, so its first Chunk
+ * is too old when it is sent again.
+ */
+static void
+test_old_state(void)
+{
+	const struct job_conf cf = rig_conf(2);
+	const struct control_join j = { .type = CONTROL_WORKER, .elements = 4,
+	    .sends_state = true, .repairs = true };
+	struct control_join k = j;
+	struct control_ack a;
+
+	rig_open(&cf, 0);
+	k.worker = 1;
+	rig_join_as(1000, j, &a);
+	rig_join_as(1001, k, &a);
+	permit(2000);
+	send_fetch(2000, 7, false);
+	send_chunk(0, 1);
+	ok(find_sent(CONTROL_CHUNK, NULL) == 2000 && has_data(),
+	    "a Chunk of the state is passed on");
+	for (uint32_t t = 0; t < 5; t++) {
+		rig_segment(0, t, 0, 4, 1);
+		rig_segment(1, t, 0, 4, 1);
+	}
+	send_fetch(2000, 7, false);
+	send_chunk(0, 1);
+	ok(find_sent(CONTROL_CHUNK, NULL) == 2000 && !has_data(),
+	    "if the state is too old, the receiver must ask for another");
+	rigged_close(&rig_plane);
+}
+
 /* One host does not get all places for receivers. */
 static void
 test_places(void)
@@ -527,6 +572,7 @@ main(void)
 {
 	test_snapshot_age();
 	test_permit();
+	test_old_state();
 	test_places();
 	test_repeats_join();
 	test_hand();
