@@ -16,6 +16,7 @@ runs innet-worker as a child process, and each process group is a job of the
 switch.  The module needs numpy.  innet_torch(3) describes this module.
 """
 import collections
+import contextlib
 import datetime
 import fcntl
 import json
@@ -220,6 +221,14 @@ class _Work(WorkBase):
         return self._results()
 
 
+@contextlib.contextmanager
+def _writing(tensor):
+    """Allow this thread to write to the tensor.  PyTorch rejects writes to a tensor of
+    inference mode outside this mode, and the mode belongs to the caller's thread."""
+    with torch.inference_mode(tensor.is_inference()), torch.no_grad():
+        yield
+
+
 class _Sum:
     """One all_reduce on its way: the tensors, and the vector of their elements."""
 
@@ -245,14 +254,15 @@ class _Sum:
     def finish(self):
         """Give the sum to the tensors, and complete the work."""
         if self.divisor != 1:
-            self.vector.div_(self.divisor)
+            with _writing(self.vector):
+                self.vector.div_(self.divisor)
         if not self.direct:
             at = 0
-            with torch.no_grad():
-                for t in self.work._results():
+            for t in self.work._results():
+                with _writing(t):
                     part = self.vector[at:at + t.numel()]
                     t.detach().copy_(part.view(t.shape))
-                    at += t.numel()
+                at += t.numel()
         self.work._finish()
 
 
@@ -523,9 +533,9 @@ class _Worker:
                 if at == 0 and (check != self.size * job.check).any():
                     return self._difference(job)
                 at = end
-            self._sent.popleft()
             self._summed += 1
-            job.finish()
+            job.finish()                # if this raises, _receive() fails the job
+            self._sent.popleft()
 
     def _difference(self, job):
         """Return how the ranks' calls differ.  The ranks exchange their calls in the

@@ -57,6 +57,16 @@ ranks() {
 	ranks 2 shapes
 }
 
+@test "tensors of inference mode have the right sums" {
+	job
+	ranks 2 inference
+}
+
+@test "if a sum cannot be written to its tensor, its rank raises an exception" {
+	job
+	ranks 2 unwritable
+}
+
 @test "many sums are under way at once, and their futures and callbacks complete" {
 	job
 	ranks 2 several

@@ -134,6 +134,38 @@ def shapes():
     same(torch.cat(parts), want, 'all_reduce_coalesced')
 
 
+def inference():
+    """Sum tensors of inference mode."""
+    gloo = begin()
+    with torch.inference_mode():
+        base = vector(600, 1).view(20, 30)
+        for i, view in enumerate([vector(500), base[::2, 3:], base[1].half()]):
+            for op, divisor in (dist.ReduceOp.AVG, WORLD), (dist.ReduceOp.SUM, 1):
+                want = view.float().clone()
+                dist.all_reduce(view, op=op)
+                dist.all_reduce(want, group=gloo)
+                want = (want / divisor).to(view.dtype)
+                same(view, want, 'tensor %d' % i)
+    outside = vector(300, 2)
+    want = outside.clone()
+    with torch.inference_mode():
+        dist.all_reduce(outside[::2], op=dist.ReduceOp.AVG)
+    dist.all_reduce(want, group=gloo)
+    same(outside[::2], want[::2] / WORLD, 'a normal tensor')
+
+
+def unwritable():
+    """Sum a tensor to which PyTorch cannot write the sum on rank 1, because all its
+    elements are one place in memory."""
+    begin()
+    a = torch.ones(1).expand(1000)
+    try:
+        dist.all_reduce(a if RANK == 1 else a.clone())
+        assert RANK == 0
+    except RuntimeError as e:
+        assert RANK == 1 and 'rank 1: RuntimeError: ' in str(e), e
+
+
 def several():
     """Start many sums, and wait for them in another order, also by their futures."""
     gloo = begin()
