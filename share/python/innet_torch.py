@@ -98,9 +98,14 @@ def _skip(parts, n):
 
 
 def _write(fd, parts):
-    parts = _views(parts)
-    while parts:
-        _skip(parts, os.writev(fd, parts))
+    """Write the views to a non-blocking pipe, and remove the written bytes from the
+    deque.  Return False if the pipe is full."""
+    try:
+        while parts:
+            _skip(parts, os.writev(fd, parts))
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _read(fd, parts):
@@ -303,7 +308,7 @@ class _Worker:
         self._threads = []
         self._order = threading.Lock()  # held while a vector is added
         self._added = self._summed = 0  # numbers of vectors
-        self._unsent = 0                # vectors in _todo, or being sent from there
+        self._unsent = 0                # vectors that the thread _send() must send
         self._todo = queue.SimpleQueue()
         self._sent = collections.deque()        # vectors without a sum, in order
         self._lines = collections.deque(maxlen=8)
@@ -330,6 +335,7 @@ class _Worker:
                 fcntl.fcntl(fd, F_SETPIPE_SZ, PIPE)
             except OSError:             # the limit of this user is reached
                 pass
+        os.set_blocking(self._out, False)
         _workers.add(self)
         self._listener = self._thread(self._listen)
 
@@ -350,10 +356,20 @@ class _Worker:
                    weights])
 
     def _put(self, parts):
+        """Write to the worker, and wait while the pipe is full."""
+        parts = _views(parts)
+        while not self._put_now(parts):
+            room = select.poll()
+            room.register(self._out, select.POLLOUT)
+            room.poll()
+
+    def _put_now(self, parts):
+        """Write as much to the worker as fits into the pipe.  Return False if the pipe
+        is full."""
         try:
-            _write(self._out, parts)
+            return _write(self._out, parts)
         except BrokenPipeError:         # the worker has ended; its message says why
-            pass
+            return True
 
     def send_first(self):
         """Send a vector of one element, to test whether the sum has all ranks."""
@@ -414,7 +430,8 @@ class _Worker:
 
     def add(self, job):
         """Start the all_reduce `job`.  The calling thread sends a short vector itself,
-        unless others must be sent before it."""
+        unless others must be sent before it.  It never waits for room in the pipe,
+        because the room can depend on another rank that waits for this thread."""
         with self._order:
             with self._lock:
                 if self.error is not None:
@@ -422,12 +439,13 @@ class _Worker:
                 self._added += 1
                 job.check = _check(self._added, job.text)
                 self._sent.append(job)
-                direct = self._unsent == 0 and job.array.size <= SHORT
-                if not direct:
+                rest = self._messages(job)
+                if self._unsent == 0 and job.array.size <= SHORT:
+                    whole = _views(p for m in rest for p in m)
+                    rest = [] if self._put_now(whole) else [whole]
+                if rest != []:
                     self._unsent += 1
-                    self._todo.put(job)
-            if direct:
-                self._send_vector(job)
+                    self._todo.put(rest)
 
     def fail(self, why):
         """Fail all sums that are not complete, and all later ones."""
@@ -478,24 +496,26 @@ class _Worker:
     def _send(self):
         """Send the vectors that add() has not sent, and then the message bye."""
         while True:
-            job = self._todo.get()
-            if job is None:
+            rest = self._todo.get()
+            if rest is None:
                 break
-            self._send_vector(job)
+            for parts in rest:
+                self._put(parts)
             with self._order:
                 self._unsent -= 1
         with self._order:
             self._put([HEAD.pack(b'INET', BYE, 0, 0, 0, 0, 0, 0)])
             self._process.stdin.close()
 
-    def _send_vector(self, job):
+    def _messages(self, job):
+        """Yield the parts of each message of a vector."""
         at = 0
         for end in self._pieces(job.array.size):
             parts = [job.array[at:end]]
             if at == 0:
                 parts.insert(0, job.check)
             n = sum(p.size for p in parts)
-            self._put([HEAD.pack(b'INET', GRADIENT, 0, n, 0, 0, 1, 0), *parts])
+            yield [HEAD.pack(b'INET', GRADIENT, 0, n, 0, 0, 1, 0), *parts]
             at = end
 
     def _receive(self):

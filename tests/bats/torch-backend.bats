@@ -67,6 +67,11 @@ ranks() {
 	ranks 2 unwritable
 }
 
+@test "a rank that starts many sums does not wait for the others until it needs a sum" {
+	job
+	INNET_TIMEOUT=20 ranks 2 crossed
+}
+
 @test "many sums are under way at once, and their futures and callbacks complete" {
 	job
 	ranks 2 several

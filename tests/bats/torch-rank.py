@@ -166,6 +166,22 @@ def unwritable():
         assert RANK == 1 and 'rank 1: RuntimeError: ' in str(e), e
 
 
+def crossed():
+    """Let rank 0 start sums for which the pipe has no room, before it sends a tensor
+    for which rank 1 waits before it starts the sums."""
+    begin()
+    a = vector(10)
+    if RANK == 1:
+        dist.recv(a, 0)
+    sums = [torch.full((150000,), float(i)) for i in range(40)]
+    works = [dist.all_reduce(v, async_op=True) for v in sums]
+    if RANK == 0:
+        dist.send(a, 1)
+    for i, w in enumerate(works):
+        w.wait()
+        same(sums[i], torch.full((150000,), float(i * WORLD)), 'sum %d' % i)
+
+
 def several():
     """Start many sums, and wait for them in another order, also by their futures."""
     gloo = begin()
