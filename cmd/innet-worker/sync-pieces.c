@@ -50,6 +50,16 @@ add_piece(struct sync *w, const struct stream_head *h, const uint8_t *body,
 	sync_ring_run(&w->ring, &w->l, now_ns);
 }
 
+/*
+ * Return the number of contributions of a complete sum.  Below a rack, the
+ * worker knows this number only from --ranks.
+ */
+static uint16_t
+all_contributions(const struct sync *w)
+{
+	return w->cf->members > 0 ? w->cf->members : w->l.h;
+}
+
 /* Send the results of pieces that are complete to the child. */
 static void
 give_pieces(struct sync *w, uint64_t now_ns)
@@ -60,7 +70,8 @@ give_pieces(struct sync *w, uint64_t now_ns)
 	for (; sync_ring_take(&w->ring, &p); at++) {
 		const struct stream_head h = { .kind = STREAM_RESULT,
 		    .elements = p.elements, .contributions = p.most,
-		    .flags = p.least < w->l.h ? STREAM_PARTIAL : 0,
+		    .flags = p.least < all_contributions(w) ?
+		    STREAM_PARTIAL : 0,
 		    .iteration = ++w->given };
 
 		durations_add(&w->rounds, now_ns -

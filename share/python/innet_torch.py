@@ -44,6 +44,7 @@ from torch.distributed import distributed_c10d
 __all__ = ['Error', 'ddp_hook', 'ray_group']
 
 HELLO, GRADIENT, RESULT, WEIGHTS, BYE = range(1, 6)
+PARTIAL = 2                             # a flag of a result
 HEAD = struct.Struct('<4sHHIfQII')
 PIPE = 1 << 20                          # bytes; the limit for unprivileged users
 F_SETPIPE_SZ = 1031
@@ -377,8 +378,8 @@ class _Worker:
                    np.ones(1, '<f4')])
 
     def receive_first(self, deadline, check):
-        """Wait for a message until the deadline, and return its header and its body.
-        Call check() from time to time."""
+        """Wait for a message until the deadline, and return its kind, its flags, its
+        number of contributions and its body.  Call check() from time to time."""
         while not select.select([self._in], [], [], 0.05)[0]:
             check()
             if time.monotonic() >= deadline:
@@ -388,24 +389,29 @@ class _Worker:
         head = bytearray(HEAD.size)
         if not _read(self._in, [head]):
             raise self._ended()
-        _, kind, _, n, _, _, count, _ = HEAD.unpack(head)
+        _, kind, flags, n, _, _, count, _ = HEAD.unpack(head)
         body = bytearray(n if kind == HELLO else 4 * n)
         if not _read(self._in, [body]):
             raise self._ended()
-        return kind, count, body
+        return kind, flags, count, body
 
     def receive_hello(self, deadline, check):
-        kind, _, text = self.receive_first(deadline, check)
+        kind, _, _, text = self.receive_first(deadline, check)
         hello = json.loads(text)
         if kind != HELLO or 'floats' not in hello:
             raise Error('rank %d: %s is too old for innet_torch' % (
                 self.rank, self._process.args[0]))
         self._floats = hello['floats']
 
-    def missing(self, count):
-        """Return the reason why a sum has `count` contributions, and not all."""
-        return ('a sum has %d of %d contributions; does the switch run with '
-                '--straggler?' % (count, self.size))
+    def missing(self, flags, count):
+        """Return what is wrong if a sum lacks contributions, or None if it has all.  In
+        a partial sum, `count` is the largest number that a segment has."""
+        if count == self.size and not flags & PARTIAL:
+            return None
+        what = ('a sum has %d of' % count if count != self.size else
+                'a part of a sum has fewer than')
+        return ('%s %d contributions; does the switch run with --straggler, or '
+                'a rack without -H?' % (what, self.size))
 
     def _ended(self):
         """Return the exception for a worker that has ended."""
@@ -539,7 +545,7 @@ class _Worker:
             for end in self._pieces(job.array.size):
                 if at > 0 and not _read(self._in, [head]):
                     return None
-                _, kind, _, n, _, _, count, _ = HEAD.unpack(head)
+                _, kind, flags, n, _, _, count, _ = HEAD.unpack(head)
                 parts = [job.array[at:end]]
                 if at == 0:
                     parts.insert(0, check)
@@ -548,8 +554,9 @@ class _Worker:
                         kind, n)
                 if not _read(self._in, parts):
                     return None
-                if count != self.size:
-                    return self.missing(count)
+                why = self.missing(flags, count)
+                if why is not None:
+                    return why
                 if at == 0 and (check != self.size * job.check).any():
                     return self._difference(job)
                 at = end
@@ -707,10 +714,10 @@ class _Start:
         self._count(attempt, 'joined', 1)
         self._await(attempt, 'joined', deadline, 'joined')
         worker.send_first()
-        count = worker.receive_first(deadline, check)[1]
-        if count != self.size:
-            raise _Retry('rank %d: %s: %s' % (self.rank, self.switch,
-                                              worker.missing(count)))
+        _, flags, count, _ = worker.receive_first(deadline, check)
+        why = worker.missing(flags, count)
+        if why is not None:
+            raise _Retry('rank %d: %s: %s' % (self.rank, self.switch, why))
         self._count(attempt, 'summed', 1)
         self._await(attempt, 'summed', deadline, 'summed')
 

@@ -91,6 +91,15 @@ all_right() {
 	all_right
 }
 
+@test "a ring: below a rack, --ranks shows that a sum lacks contributions" {
+	children=''
+	serve root innet-switch -q -p iswitch -H 1
+	serve rack innet-switch -q -p iswitch -H 1 --parent "$root"
+	switch=$rack options='--ranks 2' child 0 1 $RING 1 1000
+	! wait $! || false
+	grep 'flags 2, 1000 elements, .*, 1 contributions' w0.err
+}
+
 @test "a ring: a worker with a ring and one without cannot join the same job" {
 	job 2
 	children=''

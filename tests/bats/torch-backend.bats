@@ -150,6 +150,27 @@ continuing() {
 	continuing
 }
 
+@test "if a part of a sum lacks contributions, all ranks raise an exception" {
+	job
+	cat >worker <<-END
+		#!$py
+		import signal, struct, subprocess, sys
+		worker = subprocess.Popen(['innet-worker', *sys.argv[1:]], stdout=subprocess.PIPE)
+		signal.signal(signal.SIGTERM, lambda *_: worker.terminate())
+		results = 0
+		while head := bytearray(worker.stdout.read(32)):
+		    kind, flags, n = struct.unpack_from('<HHI', head, 4)
+		    results += kind == 3
+		    struct.pack_into('<H', head, 6, flags | (2 if results == 5 else 0))
+		    sys.stdout.buffer.write(head + worker.stdout.read(n if kind == 1 else 4 * n))
+		    sys.stdout.buffer.flush()
+		sys.exit(worker.wait())
+	END
+	chmod +x worker
+	INNET_WORKER=$PWD/worker start 2 "$py" "$torch_rank" until_error
+	for r in 0 1; do failed $r 'a part of a sum has fewer than 2 contributions'; done
+}
+
 @test "without a switch, or without its address, no group begins" {
 	export INNET_TIMEOUT=2
 	start 1 "$py" "$torch_rank" until_error
