@@ -53,6 +53,7 @@ PIECE = 64                              # segments of a message to innet-worker
 CHECK = 2                               # elements before a vector; see _check()
 GIVE_UP = 30.0                          # seconds without an answer of the switch
 PATIENCE = 5.0                          # seconds for the end of innet-worker
+READ = 2.0                              # seconds for others to read a reason
 ATTEMPTS = 8                            # numbers of jobs to try
 SHORT = 200000                          # elements that fit into a pipe; see add()
 HELD = 256                              # Work objects; see _Group
@@ -298,11 +299,12 @@ os.register_at_fork(after_in_child=_after_fork)
 class _Worker:
     """The innet-worker of a process group, which is one member of the group's job."""
 
-    def __init__(self, switch, key, job, rank, size, timeout, store):
+    def __init__(self, switch, key, job, rank, size, timeout, give_up,
+                 store):
         self.rank, self.size, self.job = rank, size, job
         self.error = None
         self.closing = False
-        self.give_up = float(_setting('give_up', GIVE_UP))
+        self.give_up = give_up
         self._store = store
         self._pid = os.getpid()
         self._lock = threading.Lock()
@@ -620,21 +622,25 @@ class _Start:
         self.store, self.rank, self.size = store, rank, size
         self.timeout = timeout
         self.switch, self.key = _setting('switch'), _setting('key')
-        if not self.switch:
-            raise Error('rank %d: INNET_SWITCH is not set; set it to the '
-                        'HOST:PORT of the switch' % rank)
+        self.give_up = GIVE_UP
 
     def run(self):
         for attempt in range(ATTEMPTS):
             worker = None
             try:
                 try:
+                    self._check_settings()
+                    self.deadline = time.monotonic() + min(self.give_up,
+                                                           self.timeout)
                     weights, worker = self._prepare(attempt)
                     self._join(attempt, weights, worker)
                     return worker
-                except (Error, _Retry) as e:
+                except Exception as e:
+                    if not isinstance(e, (Error, _Retry)):
+                        e = Error('rank %d: %s: %s' % (
+                            self.rank, type(e).__name__, e))
                     self._tell(attempt, e)
-                    raise
+                    raise e
             except _Retry as e:
                 why = e
             except BaseException:
@@ -645,6 +651,17 @@ class _Start:
                 worker.abandon()
         raise Error('%s (after %d numbers of jobs)' % (why, ATTEMPTS))
 
+    def _check_settings(self):
+        if not self.switch:
+            raise Error('rank %d: INNET_SWITCH is not set; set it to the '
+                        'HOST:PORT of the switch' % self.rank)
+        text = _setting('give_up', GIVE_UP)
+        try:
+            self.give_up = float(text)
+        except ValueError:
+            raise Error('rank %d: INNET_GIVE_UP: %s is not a number of seconds' % (
+                self.rank, text)) from None
+
     def _key(self, attempt, name):
         return '%s/%d' % (name, attempt)
 
@@ -653,11 +670,19 @@ class _Start:
         return self.store.add(self._key(attempt, name), n)
 
     def _tell(self, attempt, e):
-        """Tell the other ranks why this rank cannot join."""
+        """Tell the other ranks why this rank cannot join, unless another rank has told
+        them its reason.  The store usually ends with rank 0, so rank 0 waits until
+        the others have read the reason."""
         kind = 'retry' if isinstance(e, _Retry) else 'error'
         try:
-            if self._count(attempt, 'failed', 1) == 1:
+            if self._count(attempt, 'failing', 1) == 1:
                 self.store.set(self._key(attempt, 'why'), kind + ' ' + str(e))
+                self._count(attempt, 'failed', 1)
+            self._count(attempt, 'read', 1)
+            deadline = time.monotonic() + READ
+            while (self.rank == 0 and time.monotonic() < deadline and
+                   self._count(attempt, 'read') < self.size):
+                time.sleep(0.02)
         except Exception:               # the store has ended
             pass
 
@@ -669,14 +694,22 @@ class _Start:
             self._key(attempt, 'why')).decode().split(' ', 1)
         raise (_Retry if kind == 'retry' else Error)(why)
 
-    def _await(self, attempt, name, deadline, what):
-        """Wait until all ranks have added 1 to a number in the store."""
+    def _mark(self, attempt, name):
+        """Tell the other ranks that this rank has reached a step of the start."""
+        self._count(attempt, '%s/%d' % (name, self.rank), 1)
+        self._count(attempt, name, 1)
+
+    def _await(self, attempt, name, ranks):
+        """Wait until all these ranks have reached a step of the start."""
         pause = 0.002
-        while self._count(attempt, name) < self.size:
+        while self._count(attempt, name) < len(ranks):
             self._check_others(attempt)
-            if time.monotonic() >= deadline:
-                raise Error('rank %d: %d of %d ranks have %s' % (
-                    self.rank, self._count(attempt, name), self.size, what))
+            if time.monotonic() >= self.deadline:
+                late = [r for r in ranks
+                        if self._count(attempt, '%s/%d' % (name, r)) == 0]
+                if late:
+                    raise Error('rank %d: rank %s has not %s in time' % (
+                        self.rank, ', '.join(map(str, late)), name))
             time.sleep(pause)
             pause = min(0.1, 2 * pause)
 
@@ -686,16 +719,17 @@ class _Start:
         key = self._key(attempt, 'job')
         if self.rank == 0:
             self.store.set(key, os.urandom(14).hex())
+            self._mark(attempt, 'drawn a job')
+        self._await(attempt, 'drawn a job', [0])
         drawn = bytes.fromhex(self.store.get(key).decode())
         job = 1 + int.from_bytes(drawn[:2], 'little') % 65535
         weights = np.array([self.size, *drawn[2:]], '<f4')
         worker = _Worker(self.switch, self.key, job, self.rank, self.size,
-                         self.timeout, self.store)
+                         self.timeout, self.give_up, self.store)
         try:
             worker.send_hello()
-            self._count(attempt, 'ready', 1)
-            self._await(attempt, 'ready', time.monotonic() + self.timeout,
-                        'started')
+            self._mark(attempt, 'started')
+            self._await(attempt, 'started', range(self.size))
         except BaseException:
             worker.abandon()
             raise
@@ -704,22 +738,20 @@ class _Start:
     def _join(self, attempt, weights, worker):
         """Join the job, and wait until all ranks have joined.  A first sum shows whether
         the switch adds the vectors of all ranks."""
-        deadline = time.monotonic() + min(worker.give_up, self.timeout)
-
         def check():
             self._check_others(attempt)
 
         worker.send_weights(weights)
-        worker.receive_hello(deadline, check)
-        self._count(attempt, 'joined', 1)
-        self._await(attempt, 'joined', deadline, 'joined')
+        worker.receive_hello(self.deadline, check)
+        self._mark(attempt, 'joined')
+        self._await(attempt, 'joined', range(self.size))
         worker.send_first()
-        _, flags, count, _ = worker.receive_first(deadline, check)
+        _, flags, count, _ = worker.receive_first(self.deadline, check)
         why = worker.missing(flags, count)
         if why is not None:
             raise _Retry('rank %d: %s: %s' % (self.rank, self.switch, why))
-        self._count(attempt, 'summed', 1)
-        self._await(attempt, 'summed', deadline, 'summed')
+        self._mark(attempt, 'summed')
+        self._await(attempt, 'summed', range(self.size))
 
 
 def _seconds(timeout):

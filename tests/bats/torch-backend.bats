@@ -179,6 +179,26 @@ continuing() {
 	failed 0 'no answer to a Join'
 }
 
+@test "if one rank cannot start, all ranks raise its exception at once" {
+	job
+	for late in 0 1; do
+		TORCH_UNSET=$late INNET_SWITCH=$switch start 2 timeout 20 "$py" "$torch_rank" until_error
+		for r in 0 1; do failed $r 'INNET_SWITCH is not set'; done
+		[ "$(grep -h "error: rank $late: " rank?.out | wc -l)" -eq 2 ]
+	done
+	INNET_GIVE_UP=long start 2 timeout 20 "$py" "$torch_rank" until_error
+	for r in 0 1; do failed $r 'INNET_GIVE_UP: long is not a number'; done
+}
+
+@test "if one rank stops while it starts, the others raise an exception that names it" {
+	job
+	for late in 0 1; do
+		INNET_GIVE_UP=3 TORCH_STOP=$late start 2 timeout 20 "$py" "$torch_rank" until_error
+		failed $((1 - late)) "rank $late has not "
+		kill $ranks || true
+	done
+}
+
 @test "if innet-worker is killed, its rank and the others raise an exception" {
 	job --member-timeout 1s
 	start 2 "$py" "$torch_rank" until_error
