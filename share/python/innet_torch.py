@@ -382,7 +382,9 @@ class _Worker:
     def receive_first(self, deadline, check):
         """Wait for a message until the deadline, and return its kind, its flags, its
         number of contributions and its body.  Call check() from time to time."""
-        while not select.select([self._in], [], [], 0.05)[0]:
+        arrival = select.poll()         # unlike select(), it allows any descriptor
+        arrival.register(self._in, select.POLLIN)
+        while not arrival.poll(50):     # milliseconds
             check()
             if time.monotonic() >= deadline:
                 self._process.terminate()

@@ -72,6 +72,12 @@ ranks() {
 	INNET_TIMEOUT=20 ranks 2 crossed
 }
 
+@test "a rank can have more than 1024 open files" {
+	[ "$(ulimit -Hn)" = unlimited ] || [ "$(ulimit -Hn)" -gt 1200 ] || skip 'the limit of open files is low'
+	job
+	ranks 2 descriptors 1030
+}
+
 @test "many sums are under way at once, and their futures and callbacks complete" {
 	job
 	ranks 2 several

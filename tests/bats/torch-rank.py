@@ -187,6 +187,16 @@ def crossed():
         same(sums[i], torch.full((150000,), float(i * WORLD)), 'sum %d' % i)
 
 
+def descriptors(count):
+    """Sum with many open files."""
+    import resource
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+    for _ in range(int(count)):
+        os.dup(0)
+    lengths('1000')
+
+
 def several():
     """Start many sums, and wait for them in another order, also by their futures."""
     gloo = begin()
