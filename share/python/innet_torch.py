@@ -224,8 +224,9 @@ class _Work(WorkBase):
         self.wait()
 
     def result(self):
+        tensors = self._results()       # wait() may drop the last reference
         self.wait()
-        return self._results()
+        return tensors
 
 
 @contextlib.contextmanager

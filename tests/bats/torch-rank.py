@@ -216,6 +216,8 @@ def several():
         same(d.wait(), 2 * v, 'then')
     same(works[1].get_future().wait()[0], sent[1], 'a future after the end')
     same(works[3].result()[0], sent[3], 'result')
+    last = dist.all_reduce(torch.ones(9), async_op=True).result()
+    same(last[0], torch.full((9,), float(WORLD)), 'the result of a temporary tensor')
 
     def again(f):                       # a callback that waits for another sum
         v = f.value()[0].clone()
