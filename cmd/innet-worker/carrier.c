@@ -119,6 +119,50 @@ carrier_is_over(const struct carrier *c, uint64_t now_ns)
 	    c->cf->capture->failed == EPIPE);
 }
 
+static bool
+is_paused_stdio(const struct carrier *c)
+{
+	return c->cf->stdio && c->watch_paused && c->child_paused &&
+	    !c->done && !c->last;
+}
+
+/*
+ * With --stdio, only the pipes show that the other program has ended.  While the
+ * worker does not read its input, check both pipes with poll().  If only one
+ * pipe is closed, the program may still run: it can close its output and wait
+ * for results, or close its input and send gradients.
+ */
+static void
+watch_paused_stdio(const struct carrier *c, struct pollfd *from,
+    struct pollfd *to)
+{
+	if (!is_paused_stdio(c))
+		return;
+	if (c->child.to == -1)
+		*from = (struct pollfd){ .fd = c->child.from };
+	else if (to->fd == -1)
+		*to = (struct pollfd){ .fd = c->child.to };
+}
+
+/* Handle the events of watch_paused_stdio(). */
+static void
+check_paused_stdio(struct carrier *c, short from, short to)
+{
+	if (!is_paused_stdio(c))
+		return;
+	if (c->child.to != -1 && (to & (POLLERR | POLLHUP)) != 0) {
+		close(c->child.to);
+		c->child.to = -1;
+		c->child.out_at = c->child.out_have = 0;
+	}
+	if (c->child.to == -1 && (from & (POLLERR | POLLHUP)) != 0) {
+		warnx("%s: the program at the other end has ended, and its "
+		    "gradients were not sent", c->child.name);
+		c->child_ended = true;
+		carrier_fail(c);
+	}
+}
+
 void
 carrier_wait(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 {
@@ -144,6 +188,7 @@ carrier_wait(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 	struct timespec ts;
 	int n;
 
+	watch_paused_stdio(c, &p[1], &p[2]);
 	c->taken = c->batches = 0;
 	if (c->blocked && c->u.link_full)
 		ns = timer_earlier(ns, LINK_NS);
@@ -164,6 +209,7 @@ carrier_wait(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 			udpio_read_errors(&c->u);
 		if ((p[2].revents & (POLLOUT | POLLERR)) != 0)
 			child_write(&c->child);
+		check_paused_stdio(c, p[1].revents, p[2].revents);
 	}
 	timer_deliver_signals_now_and_then(c->cf->wait_mask, now_ns,
 	    &c->signals_ns);

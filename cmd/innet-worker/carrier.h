@@ -74,6 +74,8 @@ struct carrier {
 	bool mode_makes_vectors;	/* flag, set by a mode that generates
 					 * vectors itself */
 	bool child_paused;	/* flag, set while a mode takes no gradient */
+	bool watch_paused;	/* with --stdio, notice the end of the other
+				 * program while it is paused */
 	bool blocked;			/* flag, set by a mode if the socket had
 					 * no room; the wait then ends when
 					 * there is room */

@@ -22,6 +22,7 @@ sync_open_ring(struct sync *w)
 	if (!sync_ring_init(&w->ring, w->c.elements))
 		err(1, "no memory for a ring of %" PRIu32 " elements",
 		    w->c.elements);
+	w->c.watch_paused = true;
 	for (int i = 0; i < 2; i++)
 		w->result[i] = w->ring.result[i];
 }

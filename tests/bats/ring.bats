@@ -185,6 +185,24 @@ turned() {
 	[ "$(cat child.err)" = '20 right' ]
 }
 
+@test "innet-worker --stdio: the worker ends with the other program, even if the ring is full" {
+	local child="$py $BATS_TEST_DIRNAME/ring-child.py" other
+	job 2
+	children=''
+	RING_PAUSE=60 child 1 2 "$RING" 1 1
+	mkfifo up down
+	$child 2 "$RING" 64 20000-20000x64 >up <down 2>child.err 3>&- & other=$!
+	innet-worker -q -p iswitch --switch "$switch" --worker 0 --stdio <up >down 2>w0.err 3>&- &
+	worker=$!
+	pids="$pids $other $worker"
+	joined() { innet-ctl "$switch" --job 1 members | grep -q "h 2, open"; }
+	within 10 joined
+	sleep 1
+	kill -KILL "$other"
+	within 5 grep 'the program at the other end has ended' w0.err
+	run -1 wait "$worker"
+}
+
 @test "innet-worker --stdio: misuse is an error" {
 	local worker='innet-worker -q -p iswitch --worker 0 --switch :9 --stdio'
 	run -2 $worker cat
