@@ -127,10 +127,10 @@ is_paused_stdio(const struct carrier *c)
 }
 
 /*
- * With --stdio, only the pipes show that the other program has ended.  While the
- * worker does not read its input, check both pipes with poll().  If only one
- * pipe is closed, the program may still run: it can close its output and wait
- * for results, or close its input and send gradients.
+ * With --stdio, only the pipes show that the other program has ended.  While
+ * the worker does not read its input, check both pipes with poll().  If only
+ * one pipe is closed, the program may still run: it can close its output and
+ * wait for results, or close its input and send gradients.
  */
 static void
 watch_paused_stdio(const struct carrier *c, struct pollfd *from,
