@@ -420,13 +420,16 @@ send_state_of(uint64_t iteration)
 {
 	const struct transfer_chunk k = { .receiver = 1, .ready = true,
 	    .snapshot = 1, .iteration = iteration };
+	struct transfer_chunk sent;
 	struct control_ack a;
+	struct control c;
 	uint8_t body[64];
 
 	rig_control(1000, CONTROL_CHUNK, 1, body,
 	    (size_t)(transfer_put_chunk(body, &k) - body), &a);
-	return rig_n == 1 && rig_out[0].bytes[0] == CONTROL_CHUNK &&
-	    rig_out[0].port == 1001;
+	return rig_n == 1 && control_parse(rig_out[0].bytes, rig_out[0].len,
+	    &c) && c.action == CONTROL_CHUNK && rig_out[0].port == 1001 &&
+	    transfer_get_chunk(&c, &sent) && sent.ready;
 }
 
 /* A rack that was restarted lacks the rounds that it missed. */
