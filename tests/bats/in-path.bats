@@ -27,8 +27,7 @@ load in-path
 		for w in 0 1; do worker $w --synthetic 4kB --interval 1ms -c 200; done
 		join_workers
 		end_switch
-		kill "$server"
-		wait "$server"
+		end_server 10.77.0.2
 		jq -e '.totals.aggregated.packets + .totals.superseded.packets > 100 and .models > 10 and .interfaces.no_way == 0' switch.json
 		jq -n -e --slurpfile s switch.json --slurpfile p ps.json \
 			'$s[0].totals.delivered.constituents == $p[0].constituents'
