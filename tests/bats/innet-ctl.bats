@@ -146,7 +146,7 @@ refuses() {
 		innet-ctl --give-up 100ms --key other $at set-h 5
 	[ "$(innet-ctl --key key $at set-h 3)" = "h was 3" ]
 	fake
-	refuses "set-h: no answer .*; 5 answers arrived without a MAC of our key" \
+	refuses "set-h: no answer .*; [1-5] answers arrived without a MAC of our key" \
 		innet-ctl --give-up 100ms --key key $at set-h 5
 }
 
