@@ -641,6 +641,8 @@ sync_run(const struct worker_conf *cf)
 	w->c.order.can_ring = true;
 	carrier_run(&w->c, &callbacks, w);
 	leave_job(w);
+	if (w->begun && w->l.is_short && w->c.rc == 0)
+		explain_end(w);		/* it was ended while it left */
 	rc = carrier_close(&w->c);
 	if (sync_worker_count(&w->l, SYNC_WORKER_ITERATIONS) == 0 &&
 	    sync_worker_count(&w->l, SYNC_WORKER_SEGMENTS) == 0)

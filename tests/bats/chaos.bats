@@ -118,6 +118,20 @@ setup() {
 	for seed in 50004059 50011831 50000434 50012520; do
 		innet-sim -q --chaos $seed --auth all
 	done
+	# A member that had used up its repeated results sent a Probe for each
+	# STATE; and a late copy of a result was counted twice.
+	for seed in 9510982980 9540280415; do
+		innet-sim -q --chaos $seed
+	done
+	# A rack waited for a round that nobody needed; and a state that was
+	# too old was sent again and again.
+	for seed in 9540040368 9570141212; do
+		innet-sim -q --chaos $seed --severe
+	done
+	# A rack that joined its parent again used other numbers of pushes; and
+	# a member came back with weights that belonged to no round.
+	innet-sim -q --chaos 9520797139 --severe --kill-racks --auth all
+	innet-sim -q --chaos 9530091060 --severe --kill-racks
 }
 
 @test "a seed gives the same run, independent of the other seeds" {
