@@ -123,13 +123,13 @@ setup() {
 	for seed in 9510982980 9540280415; do
 		innet-sim -q --chaos $seed
 	done
-	# A rack waited for a round that nobody needed; and a state that was
-	# too old was sent again and again.
+	# A rack waited for an iteration that no member needed; and a state that
+	# was too old was sent again and again.
 	for seed in 9540040368 9570141212; do
 		innet-sim -q --chaos $seed --severe
 	done
 	# A rack that joined its parent again used other numbers of pushes; and
-	# a member came back with weights that belonged to no round.
+	# a member came back with weights that did not belong to the job.
 	innet-sim -q --chaos 9520797139 --severe --kill-racks --auth all
 	innet-sim -q --chaos 9530091060 --severe --kill-racks
 }
