@@ -155,8 +155,8 @@ struct job {
 	uint16_t id;
 	uint32_t instance;		/* instance number, not 0; it changes
 					 * each time the job starts */
-	uint16_t h;			/* H as set by a SetH message; 0: H is
-					 * the number of members */
+	uint16_t h;			/* H as set by -H, a SetH message or a
+					 * Join; 0: the number of members */
 	bool open, halted;
 	bool parent_closed;		/* switch with a parent: the job of the
 					 * parent is not open yet */

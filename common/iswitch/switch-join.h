@@ -424,8 +424,8 @@ iswitch_lost_state(const struct job *j, uint32_t id,
 	 * slots, and may lack them if sums can be partial. */
 	return !j->cf->async && !j->cf->server && j->sums.s.span == 0 &&
 	    !job_may_be_partial(j) && j->members.m[id].loss_detect != NULL &&
-	    j->newest >= j->start &&
-	    n < job_next_iteration(j) && n != j->start - 1 &&
+	    j->newest >= j->start && n < job_next_iteration(j) &&
+	    n != j->start - 1 &&
 	    !job_keeps_results_from(j, n);
 }
 

@@ -7,8 +7,8 @@ load common
 sum() {
 	local at=$1 w=$2
 	shift 2
-	innet-worker -p iswitch --switch "${!at}" --worker "$w" --synthetic 40kB --interval 5ms "$@" \
-		>/dev/null 2>"w$w.err" 3>&- &
+	innet-worker -p iswitch --switch "${!at}" --worker "$w" \
+		--synthetic 40kB --interval 5ms "$@" >/dev/null 2>"w$w.err" 3>&- &
 	pids="$pids $!"
 	printf -v "w$w" %s "$!"
 }
@@ -20,7 +20,19 @@ fails() {
 	[ "$rc" = 1 ]
 }
 
-@test "a job has as many members as its workers name, whatever -H of the switch says" {
+# two_members: job 2 of the switch has two members
+two_members() {
+	innet-ctl "$switch" --job 2 members --json |
+		jq -e '.members | length == 2'
+}
+
+# hundred_results: switch rack1 has had 100 results of job 1 from its parent
+hundred_results() {
+	innet-ctl "$rack1" --key key --job 1 stats --json |
+		jq -e '.counters.from_parent >= 100'
+}
+
+@test "--ranks of the workers takes precedence over -H of the switch" {
 	serve switch innet-switch -q -p iswitch -H 7
 	sum switch 0 --ranks 2 -c 40 --check 2
 	sum switch 1 --ranks 2 -c 40 --check 2
@@ -29,8 +41,9 @@ fails() {
 	for n in 2 3; do
 		sum switch $n --ranks 3 --job 2
 	done
-	within 10 eval '[ "$(innet-ctl "$switch" --job 2 members --json | jq length)" -ge 2 ]'
-	run -1 timeout 20 innet-worker -p iswitch --switch "$switch" --worker 9 --synthetic 40kB --ranks 4 --job 2
+	within 10 two_members
+	run -1 timeout 20 innet-worker -p iswitch --switch "$switch" --worker 9 \
+		--synthetic 40kB --ranks 4 --job 2
 	[[ "$output" = *"job 2: refused: it has 3 members, and this worker expects 4"* ]]
 }
 
@@ -65,7 +78,7 @@ fails() {
 	done
 	for w in 0 1; do sum rack0 $w --ranks 4 --key key; done
 	for w in 2 3; do sum rack1 $w --ranks 4 --key key; done
-	within 10 eval '[ "$(innet-ctl "$rack1" --key key --job 1 stats --json | jq ".counters.results // .counters.from_parent // 0")" -ge 100 ]'
+	within 10 hundred_results
 	kill "$w1"
 	for w in 0 2 3; do
 		fails $w

@@ -271,8 +271,7 @@ raise_slots(const struct chaos_plan *p, uint64_t *slots)
 	    (double)(p->t.payload_bytes - SEG_HEADER_BYTES);
 	/* a burst lasts for 1 / calm packets */
 	const double wait_ns = (p->old != 0 ? 1e9 : 250e6) /
-	    (arrive * arrive) /
-	    (p->rates.burst > 0 ? p->rates.calm : 1);
+	    (arrive * arrive) / (p->rates.burst > 0 ? p->rates.calm : 1);
 
 	/* three slots hold one segment (job_fit_slots()) */
 	while (*slots > 0 && (double)p->t.iterations * segs /
@@ -530,8 +529,8 @@ chaos_draw(struct chaos_plan *p, uint64_t seed,
 	    draw_chance(&r, 0.1))
 		p->old = draw_chance(&r, 0.3) ? UINT32_MAX :
 		    (uint32_t)rng_below(&r, 1 << 16);
-	if (get_arrivals(&p->rates) < 0.6)	/* they would need hours */
-		p->old = 0;
+	if (get_arrivals(&p->rates) < 0.6)
+		p->old = 0;	/* workers in `old` would need hours */
 	/* a switch with too little memory does not answer Probes, which a ring
 	 * needs */
 	if (p->t.mode == TRAINING_SYNC && !p->killed && p->t.rack == 0 &&
