@@ -171,13 +171,13 @@ iswitch_expel_worker(struct iswitch *s, struct iswitch_job *job,
 /* Pass on the Left message c of member `id`, which must be a rack. */
 static inline void
 iswitch_receive_left(struct iswitch *s, struct iswitch_job *job, uint32_t id,
-    const struct control *c)
+    const struct control *c, uint64_t now_ns)
 {
 	const struct member *m = &job->core.members.m[id];
 	struct control_left left;
 
 	if (m->type == CONTROL_SWITCH && control_get_left(c, &left))
-		iswitch_pass_left(s, &job->core, m, &left);
+		iswitch_pass_left(s, &job->core, m, &left, now_ns);
 }
 
 /* Execute request c.  Returns false if there is no answer yet. */
@@ -250,7 +250,7 @@ iswitch_execute(struct iswitch *s, const union addr *from,
 		return false;
 	case CONTROL_LEFT:
 		if (member)
-			iswitch_receive_left(s, job, ref->member, c);
+			iswitch_receive_left(s, job, ref->member, c, now_ns);
 		return false;
 	default: a->status = CONTROL_UNKNOWN; break;
 	}
@@ -403,7 +403,7 @@ iswitch_handle_parent_news(struct iswitch *s, struct iswitch_job *job,
 		break;
 	case MEMBERSHIP_STAYS: iswitch_follow_parent(job); break;
 	case MEMBERSHIP_SHORT:
-		iswitch_pass_left(s, &job->core, NULL, &up->left);
+		iswitch_pass_left(s, &job->core, NULL, &up->left, now_ns);
 		break;
 	case MEMBERSHIP_OUT:		/* the parent no longer knows this
 					 * switch */

@@ -81,6 +81,7 @@ static inline void
 iswitch_release_job(struct iswitch *s, struct iswitch_job *job)
 {
 	job_release(&job->core);
+	iswitch_forget_left(job);
 	if (job->named_h != 0)
 		job->core.h = job->named_h = 0;
 	if (job->charged) {
@@ -694,6 +695,7 @@ iswitch_enter_member(struct iswitch *s, struct iswitch_job *job, uint32_t id,
 	member_note_packet(m, now_ns);
 	if (was)
 		return CONTROL_DONE;
+	iswitch_forget_left(job);
 	m->flow = (struct member_flow){ .deadline_ns = UINT64_MAX };
 	if ((m->reused || (core->h == 0 && core->open)) &&
 	    core->newest >= core->start)

@@ -9,8 +9,12 @@
  * segments that are not complete, from half a second after the other member has
  * left.  A member that only joins again is back by then.
  *
- * A rack also tells its parent, and each switch passes a Left message on to
- * its other members.  So the message reaches all workers of a hierarchy.
+ * All workers of a hierarchy get the same message.  A rack first tells only its
+ * parent, and repeats that with each Probe of its members.  The top switch keeps
+ * the first message that it gets, and sends it to all of its members.  So does
+ * each switch that gets it from its parent.  Later, it answers each Probe with
+ * the message until a member joins or a sum is complete.  If the parent does not
+ * answer within half a second, the rack tells its members itself.
  */
 #ifndef INNET_ISWITCH_SWITCH_LEFT_H
 #define INNET_ISWITCH_SWITCH_LEFT_H
@@ -27,18 +31,22 @@
 static inline bool iswitch_is_short(const struct job *j);
 
 /*
- * Member m waits for a sum.  If no sum is possible, tell the member and the
- * parent.
+ * Member m waits for a sum.  If no sum is possible, tell the member, the parent
+ * or both.
  */
 static inline void iswitch_tell_left(struct iswitch *s, struct job *j,
-    const struct member *m, uint64_t now_ns);
+    const struct member *m);
 
 /*
- * Pass a Left message on: to all members but `from`, and to the parent unless
- * the message came from there (`from` is NULL).
+ * Keep a Left message of rack `from`, or of the parent if `from` is NULL, and
+ * pass it on.
  */
 static inline void iswitch_pass_left(struct iswitch *s, struct job *j,
-    const struct member *from, const struct control_left *left);
+    const struct member *from, const struct control_left *left,
+    uint64_t now_ns);
+
+/* A new member has joined, so a sum may be possible again. */
+static inline void iswitch_forget_left(struct iswitch_job *job);
 
 /*
  * May a Join name this H?  If not, write the reason into the Ack.  A switch
@@ -64,33 +72,73 @@ iswitch_is_short(const struct job *j)
 	    j->members.present < j->h;
 }
 
-/* Send a Left to member m, or to the parent if m is NULL. */
+/* Must the parent be told first? */
+static inline bool
+iswitch_tells_parent(const struct iswitch_job *job,
+    const struct iswitch_departure *d)
+{
+	return !d->agreed && job->parent.wanted &&
+	    job->parent.membership.cf.wants_left;
+}
+
+/* Send d to member m if the member asks for it, or to the parent if m is NULL. */
 static inline void
 iswitch_send_left(struct iswitch *s, const struct job *j,
-    const struct member *m, const struct control_left *left)
+    const struct member *m, const struct iswitch_departure *d, uint64_t now_ns)
 {
+	struct control_left left = d->left;
 	uint8_t msg[CONTROL_MAX_BYTES], *p;
 
+	if (m != NULL && !(m->present && m->wants_left))
+		return;
+	left.ago_ms += (uint32_t)((now_ns - d->since_ns) / 1000000);
 	p = control_put_left(control_put(msg, CONTROL_LEFT, j->id, s->xid++),
-	    left);
+	    &left);
 	iswitch_post_message(s, m != NULL ? POST_ONE : POST_PARENT, j->index,
 	    m != NULL ? &m->at : NULL, msg, (size_t)(p - msg));
 }
 
+/* Return the number of sums that the job has completed or has been sent. */
+static inline uint64_t
+iswitch_count_sums(const struct job *j)
+{
+	return j->n[JOB_RESULTS] + j->n[JOB_FROM_PARENT];
+}
+
+/* Does the switch keep a Left message that is still true? */
+static inline bool
+iswitch_knows_left(const struct iswitch_job *job)
+{
+	return job->left.known &&
+	    job->left.sums == iswitch_count_sums(&job->core);
+}
+
+static inline void
+iswitch_forget_left(struct iswitch_job *job)
+{
+	job->left.known = false;
+}
+
 static inline void
 iswitch_pass_left(struct iswitch *s, struct job *j, const struct member *from,
-    const struct control_left *left)
+    const struct control_left *left, uint64_t now_ns)
 {
-	const struct iswitch_parent *up = &s->job[j->index]->parent;
+	struct iswitch_departure *d = &s->job[j->index]->left;
+	const bool known = iswitch_knows_left(s->job[j->index]),
+	    agreed = known && d->agreed;
 
-	for (uint32_t i = 0; i < j->members.count; i++) {
-		const struct member *m = &j->members.m[i];
-
-		if (m->present && m->wants_left && m != from)
-			iswitch_send_left(s, j, m, left);
+	if (!known || (from == NULL && !agreed))
+		*d = (struct iswitch_departure){ .known = true,
+		    .agreed = from == NULL, .since_ns = now_ns, .left = *left,
+		    .sums = iswitch_count_sums(j) };
+	if (iswitch_tells_parent(s->job[j->index], d)) {
+		iswitch_send_left(s, j, NULL, d, now_ns);
+	} else if (!known || (from == NULL && !agreed)) {
+		for (uint32_t i = 0; i < j->members.count; i++)
+			iswitch_send_left(s, j, &j->members.m[i], d, now_ns);
+	} else if (from != NULL) {
+		iswitch_send_left(s, j, from, d, now_ns);
 	}
-	if (from != NULL && up->wanted && up->membership.cf.wants_left)
-		iswitch_send_left(s, j, NULL, left);
 }
 
 /*
@@ -112,28 +160,45 @@ iswitch_find_first_left(const struct job *j)
 	return first;
 }
 
-static inline void
-iswitch_tell_left(struct iswitch *s, struct job *j, const struct member *m,
+/*
+ * Set *d to the member of job j whose absence makes sums impossible.  Returns
+ * false if there is none.
+ */
+static inline bool
+iswitch_find_departure(const struct job *j, struct iswitch_departure *d,
     uint64_t now_ns)
 {
-	const struct iswitch_parent *up = &s->job[j->index]->parent;
-	const struct member *gone;
-	struct control_left left;
+	const struct member *gone = iswitch_find_first_left(j);
 
-	if (!m->wants_left || !iswitch_is_short(j))
-		return;
-	gone = iswitch_find_first_left(j);
-	if (gone == NULL || now_ns < gone->gone_ns + ISWITCH_LEFT_NS)
-		return;
-	left = (struct control_left){ .type = gone->type,
+	if (!iswitch_is_short(j) || gone == NULL ||
+	    now_ns < gone->gone_ns + ISWITCH_LEFT_NS)
+		return false;
+	*d = (struct iswitch_departure){ .since_ns = gone->gone_ns +
+	    ISWITCH_LEFT_NS, .left = { .type = gone->type,
 	    .evicted = gone->evicted, .h = j->h,
 	    .members = (uint16_t)j->members.present, .worker = gone->worker,
-	    .ago_ms = (uint32_t)((now_ns - gone->gone_ns) / 1000000),
-	    .port = addr_port(&gone->at) };
-	addr_bytes(&gone->at, left.address);
-	iswitch_send_left(s, j, m, &left);
-	if (up->wanted && up->membership.cf.wants_left)
-		iswitch_send_left(s, j, NULL, &left);
+	    .ago_ms = (uint32_t)(ISWITCH_LEFT_NS / 1000000),
+	    .port = addr_port(&gone->at) } };
+	addr_bytes(&gone->at, d->left.address);
+	return true;
+}
+
+static inline void
+iswitch_tell_left(struct iswitch *s, struct job *j, const struct member *m)
+{
+	const struct iswitch_job *job = s->job[j->index];
+	struct iswitch_departure d = job->left;
+	const uint64_t now_ns = m->last_packet_ns;
+	bool waits;
+
+	if (!m->wants_left || (!iswitch_knows_left(job) &&
+	    !iswitch_find_departure(j, &d, now_ns)))
+		return;
+	waits = iswitch_tells_parent(job, &d);
+	if (waits)
+		iswitch_send_left(s, j, NULL, &d, now_ns);
+	if (!waits || now_ns >= d.since_ns + ISWITCH_LEFT_NS)
+		iswitch_send_left(s, j, m, &d, now_ns);
 }
 
 static inline bool

@@ -719,7 +719,7 @@ iswitch_receive_probe(struct iswitch *s, struct job *j, uint32_t id,
 		st.resent = iswitch_resend_results(s, j, id, t, h);
 	iswitch_send_state(s, j, id, t, xid, upto, &st);
 	if (!st.whole)
-		iswitch_tell_left(s, j, m, m->last_packet_ns);
+		iswitch_tell_left(s, j, m);
 }
 
 static inline void

@@ -180,11 +180,21 @@ struct iswitch_parent {
 					 * it went back */
 };
 
+/* A Left message that a switch keeps. */
+struct iswitch_departure {
+	bool known;
+	bool agreed;			/* the parent has sent it */
+	uint64_t since_ns;		/* time when it arrived */
+	uint64_t sums;			/* number of sums at that time */
+	struct control_left left;
+};
+
 struct iswitch_job {
 	struct job core;
 	struct iswitch_parent parent;
 	struct channel_client channel;	/* secure channel to the parent */
 	uint16_t named_h;		/* H that the first Join named, or 0 */
+	struct iswitch_departure left;
 	union addr group;		/* multicast group of the job's results;
 					 * family 0: none */
 	struct iswitch_receiver receiver[ISWITCH_RECEIVERS];

@@ -102,9 +102,22 @@ python() {
 	skip "no python3 with $1"
 }
 
-# free_port: print a TCP port that no program uses
+# free_port: print a TCP port that no program uses, and that the kernel does not
+# give to programs that ask for any port
 free_port() {
-	"${py:-python3}" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+	"${py:-python3}" - <<-'END'
+		import random, socket
+		path = "/proc/sys/net/ipv4/ip_local_port_range"
+		low = int(open(path).read().split()[0])
+		while True:
+		    port = random.randrange(low // 2, low)
+		    try:
+		        socket.socket().bind(("127.0.0.1", port))
+		        break
+		    except OSError:
+		        pass
+		print(port)
+	END
 }
 
 # Files that are installed with the tools come from the source tree, or from the

@@ -82,7 +82,8 @@ hundred_results() {
 	kill "$w1"
 	for w in 0 2 3; do
 		fails $w
-		grep -E 'job 1: worker 1 \(127\.0\.0\.1:[0-9]+\) left' w$w.err
+		grep -E 'job 1: worker 1 \(127\.0\.0\.1:[0-9]+\) left' w$w.err ||
+			{ head w*.err; false; }
 	done
 }
 

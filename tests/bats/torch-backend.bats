@@ -109,7 +109,7 @@ failed() {
 	local p
 	p=$(cut -d' ' -f$(($1 + 1)) <<<"${ranks# }")
 	wait "$p" || true
-	grep "^rank $1: error: .*rank [0-9]*: .*$2" "rank$1.out" || { cat "rank$1".*; return 1; }
+	grep "^rank $1: error: .*rank [0-9]*: .*$2" "rank$1.out" || { tail -n 5 "rank$1".*; return 1; }
 }
 
 

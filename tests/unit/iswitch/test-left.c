@@ -16,19 +16,26 @@ join_with(uint32_t w, uint16_t h, struct control_ack *a)
 	    .repairs = true, .wants_left = h > 0, .h = h }, a);
 }
 
-/* Send a Probe of worker w, which has sent both segments of iteration 0. */
+/* Send a Probe of worker w, which has sent `upto` segments of an iteration. */
 static void
-probe(uint32_t w)
+probe_at(uint32_t w, uint32_t iteration, uint32_t upto)
 {
 	const union addr from = rig_addr((uint16_t)(1000 + w));
-	const struct repair_help h = { .mark = 2, .upto = 2,
-	    .last = REPAIR_NONE };
+	const struct repair_help h = { .iteration = iteration,
+	    .mark = 2 * iteration + upto, .upto = upto, .last = REPAIR_NONE };
 	uint8_t m[CONTROL_MAX_BYTES];
 
 	rig_n = 0;
 	rigged_take(&rig_plane, &from, CONTROL_TOS, m,
 	    repair_write_help(m, 1, rig_xid++, &h), rig_now);
 	rig_flush();
+}
+
+/* Send a Probe of worker w, which has sent both segments of iteration 0. */
+static void
+probe(uint32_t w)
+{
+	probe_at(w, 0, 2);
 }
 
 /* Return the number of Lefts that were sent to worker w, or to the parent. */
@@ -199,28 +206,18 @@ test_silent(void)
 	    "a member whose sums are complete gets no Left");
 	rig_now += 500000000;
 	rig_segment(0, 1, 0, 4, 1);
-	{
-		const union addr from = rig_addr(1000);
-		const struct repair_help h = { .iteration = 1, .mark = 3,
-		    .upto = 1, .last = REPAIR_NONE };
-		uint8_t m[CONTROL_MAX_BYTES];
-
-		rig_n = 0;
-		rigged_take(&rig_plane, &from, CONTROL_TOS, m,
-		    repair_write_help(m, 1, rig_xid++, &h), rig_now);
-		rig_flush();
-	}
+	probe_at(0, 1, 1);
 	ok(find_left(0, &l) == 1 && l.evicted && l.worker == 1,
 	    "the message says that the member was silent");
 	rigged_close(&rig_plane);
 }
 
-/* Send a Left about worker 7 from member w, or from the parent if w < 0. */
+/* Send a Left about worker v from member w, or from the parent if w < 0. */
 static void
-send_left(int w)
+send_left(int w, uint32_t v)
 {
-	const struct control_left l = { .type = CONTROL_WORKER, .worker = 7,
-	    .h = 2, .members = 1 };
+	const struct control_left l = { .type = CONTROL_WORKER, .worker = v,
+	    .h = 2, .members = 1, .ago_ms = 500 };
 	uint8_t m[64];
 	const size_t n = (size_t)(control_put_left(control_put(m,
 	    CONTROL_LEFT, 1, rig_xid++), &l) - m);
@@ -234,7 +231,25 @@ send_left(int w)
 	rig_flush();
 }
 
-/* A switch passes a Left of a rack on to its other members. */
+/* Was a Left about worker v sent to worker w, or to the parent if w < 0? */
+static bool
+told(int w, uint32_t v)
+{
+	struct control_left l;
+
+	return find_left(w, &l) == 1 && l.worker == v;
+}
+
+/* Was no Left sent to worker w, or to the parent if w < 0? */
+static bool
+untold(int w)
+{
+	struct control_left l;
+
+	return find_left(w, &l) == 0;
+}
+
+/* The top switch sends a Left of a rack to its members, and repeats it. */
 static void
 test_passes_on(void)
 {
@@ -248,27 +263,48 @@ test_passes_on(void)
 		    .type = w < 2 ? CONTROL_SWITCH : CONTROL_WORKER,
 		    .worker = w, .elements = ELEMENTS, .repairs = true,
 		    .wants_left = w != 2 }, &a);
-	send_left(0);
-	ok(find_left(0, &l) == 0 && find_left(1, &l) == 1 && l.worker == 7 &&
-	    find_left(2, &l) == 0, "a Left of a rack goes to the other members "
-	    "that ask for it");
-	send_left(2);
-	ok(find_left(0, &l) == 0 && find_left(1, &l) == 0,
-	    "a Left of a worker goes nowhere");
-	send_left(5);
-	ok(find_left(0, &l) == 0 && find_left(1, &l) == 0,
-	    "nor does that of a stranger");
+	send_left(2, 7);
+	ok(untold(0) && untold(1), "a Left of a worker goes nowhere");
+	send_left(5, 7);
+	ok(untold(0) && untold(1), "nor does that of a stranger");
+	for (uint32_t i = 0; i < 2; i++)
+		rig_segment(1, 0, i, 4, 1);
+	send_left(0, 7);
+	ok(told(0, 7) && told(1, 7) && untold(2), "a Left of a rack goes to "
+	    "all members that ask for it, and the rack is one of them");
+	send_left(0, 7);
+	ok(told(0, 7) && untold(1), "if the rack repeats it, it goes to "
+	    "the rack alone");
+	rig_say(1000, CONTROL_LEAVE, 0, 0, &a);
+	rig_now += 700000000;
+	probe(1);
+	ok(told(1, 7) && find_left(1, &l) == 1 && l.ago_ms == 1200,
+	    "a Probe gets it again, although the rack has left");
+	send_left(0, 8);
+	send_left(1, 9);
+	ok(told(1, 7), "the first Left counts");
+	rig_join_as(1000, (struct control_join){ .type = CONTROL_SWITCH,
+	    .elements = ELEMENTS, .repairs = true }, &a);
+	probe(1);
+	ok(untold(1), "after a Join it is forgotten");
+	send_left(1, 9);
+	for (uint32_t w = 0; w < 3; w++)
+		rig_segment(w, 0, 0, 4, 1);
+	probe(1);
+	ok(untold(1), "after a sum it is forgotten");
 	rigged_close(&rig_plane);
 }
 
-/* A rack passes a Left of its parent on, and tells the parent of its own. */
+/*
+ * Open a rack with workers 0 and 1.  Its parent lets it in, and it expects no
+ * result.
+ */
 static void
-test_rack(void)
+open_rack(void)
 {
 	struct job_conf cf = rig_conf(2);
 	struct control_ack a, up = { .action = CONTROL_JOIN, .timeout_s = 10,
 	    .elements = ELEMENTS, .floats = 4, .repairs = true };
-	struct control_left l = { 0 };
 	struct control_join said;
 	struct control c;
 	uint8_t m[128];
@@ -284,16 +320,69 @@ test_rack(void)
 	    rig_now);
 	join_with(0, 2, &a);
 	join_with(1, 2, &a);
-	send_left(-1);
-	ok(find_left(0, &l) == 1 && find_left(1, &l) == 1 &&
-	    find_left(-1, &l) == 0, "a Left of the parent goes to all members");
 	for (uint32_t i = 0; i < 2; i++)
 		rig_segment(0, 0, i, 4, 1);
+}
+
+/* A rack tells its parent first. */
+static void
+test_rack(void)
+{
+	struct control_ack a;
+
+	open_rack();
 	rig_say(1001, CONTROL_LEAVE, 0, 0, &a);
 	rig_now += 500000000;
 	probe(0);
-	ok(find_left(0, &l) == 1 && find_left(-1, &l) == 1 && l.worker == 1,
-	    "a rack tells its parent, too");
+	ok(told(-1, 1) && untold(0), "a rack first tells its parent");
+	probe(0);
+	ok(told(-1, 1) && untold(0), "it repeats that with the next Probe");
+	send_left(-1, 1);
+	ok(told(0, 1) && untold(-1), "the answer of the parent goes to the "
+	    "members");
+	send_left(-1, 3);
+	ok(untold(0), "the first answer counts");
+	probe(0);
+	ok(told(0, 1) && untold(-1), "a Probe gets it again");
+	rigged_close(&rig_plane);
+
+	open_rack();
+	rig_say(1001, CONTROL_LEAVE, 0, 0, &a);
+	rig_now += 999000000;
+	probe(0);
+	ok(told(-1, 1) && untold(0), "a rack waits for its parent's answer");
+	rig_now += 1000000;
+	probe(0);
+	ok(told(-1, 1) && told(0, 1), "it waits for at most half a second");
+	send_left(-1, 3);
+	ok(told(0, 3) && untold(-1), "what the parent says takes precedence");
+	rigged_close(&rig_plane);
+}
+
+/* A switch between racks and the top switch. */
+static void
+test_between(void)
+{
+	struct control_ack a;
+
+	open_rack();
+	rig_join_as(1002, (struct control_join){ .type = CONTROL_SWITCH,
+	    .worker = 2, .elements = ELEMENTS, .repairs = true,
+	    .wants_left = true }, &a);
+	send_left(2, 7);
+	ok(told(-1, 7) && untold(0) && untold(2),
+	    "a Left of a rack goes to the parent");
+	send_left(2, 8);
+	ok(told(-1, 7) && untold(0) && untold(2),
+	    "the parent is told about the first member again");
+	rig_now += 500000000;
+	probe(0);
+	ok(told(-1, 7) && told(0, 7), "the parent's answer is late");
+	send_left(-1, 7);
+	ok(told(0, 7) && told(2, 7), "the parent's answer goes to all");
+	send_left(2, 7);
+	ok(told(2, 7) && untold(-1) && untold(0),
+	    "a rack that asks again gets the answer");
 	rigged_close(&rig_plane);
 }
 
@@ -308,5 +397,6 @@ main(void)
 	test_silent();
 	test_passes_on();
 	test_rack();
+	test_between();
 	return tap_end();
 }
