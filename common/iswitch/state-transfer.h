@@ -51,8 +51,8 @@ enum {
 
 /*
  * If its Fetch is refused, a receiver repeats the Fetch until this time after
- * its start, because other workers may join again.  The time is five times as
- * long if the switch answers that the job is not open.
+ * the first refusal, because other workers may join again.  The time is five
+ * times as long if the switch answers that the job is not open.
  */
 #define TRANSFER_REFUSED_NS UINT64_C(2000000000)
 
@@ -75,7 +75,8 @@ struct state_receiver {
 	uint64_t give_up_ns;		/* longest time without a chunk */
 	uint64_t refused_ns;		/* how long to wait for a worker that
 					 * sends its state */
-	uint64_t begun_ns;
+	uint64_t first_refusal_ns;	/* time of the first refusal since the
+					 * last Chunk; 0: none */
 	enum state_receiver_end end;
 	uint8_t status;			/* status of a refusal */
 	uint32_t sender;
@@ -283,7 +284,7 @@ state_receiver_init(struct state_receiver *h, uint16_t job, uint32_t worker,
 {
 	*h = (struct state_receiver){ .job = job, .worker = worker, .xid = xid,
 	    .waits = waits, .give_up_ns = give_up_ns, .sender = UINT32_MAX,
-	    .begun_ns = now_ns, .news_ns = now_ns, .ask_ns = now_ns,
+	    .news_ns = now_ns, .ask_ns = now_ns,
 	    .wait_ns = TRANSFER_FIRST_NS };
 }
 
@@ -347,6 +348,7 @@ state_receiver_receive(
 	    (!k->ready || k->snapshot != h->snapshot))
 		return;
 	h->sender = k->sender;
+	h->first_refusal_ns = 0;
 	if (!k->ready) {		/* the sender is still taking the
 					 * snapshot */
 		h->snapshot = 0;
@@ -375,15 +377,19 @@ static inline void
 state_receiver_receive_status(
     struct state_receiver *h, uint8_t status, uint64_t now_ns)
 {
+	bool refused;
+
 	if (h->end != STATE_RECEIVER_GOING)
 		return;
 	h->status = status;
 	h->lacks_permit = status == CONTROL_NO_JOB ||
 	    status == CONTROL_NOT_MEMBER;
-	if (h->lacks_permit || status == CONTROL_NO_ROOM ||
-	    (status == CONTROL_REFUSED && now_ns - h->begun_ns <
-	    h->refused_ns) || (status == CONTROL_NOT_READY &&
-	    now_ns - h->begun_ns < 5 * h->refused_ns))
+	refused = status == CONTROL_REFUSED || status == CONTROL_NOT_READY;
+	if (refused && h->first_refusal_ns == 0)
+		h->first_refusal_ns = now_ns;
+	if (h->lacks_permit || status == CONTROL_NO_ROOM || (refused &&
+	    now_ns - h->first_refusal_ns < (status == CONTROL_REFUSED ? 1 : 5) *
+	    h->refused_ns))
 		h->ask_ns = now_ns + TRANSFER_LAST_NS;
 	else if (status != CONTROL_DONE)
 		h->end = STATE_RECEIVER_REFUSED;

@@ -132,6 +132,10 @@ setup() {
 	# a member came back with weights that did not belong to the job.
 	innet-sim -q --chaos 9520797139 --severe --kill-racks --auth all
 	innet-sim -q --chaos 9530091060 --severe --kill-racks
+	# A worker counted the time that refusals may take from its first Fetch,
+	# which had had no answer for two seconds.
+	innet-sim -q --chaos 9570043264 --severe
+	innet-sim -q --chaos 9590847819 --severe --auth all
 }
 
 @test "a seed gives the same run, independent of the other seeds" {

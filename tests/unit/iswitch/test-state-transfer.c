@@ -142,17 +142,26 @@ test_heir(void)
 	    "a receiver that gets no room tries again");
 	h.refused_ns = TRANSFER_REFUSED_NS;
 	state_receiver_receive_status(&h, CONTROL_REFUSED,
-	    (uint64_t)1999 * MS);
+	    (uint64_t)5000 * MS);
+	state_receiver_receive_status(&h, CONTROL_REFUSED,
+	    (uint64_t)6999 * MS);
 	ok(h.end == STATE_RECEIVER_GOING &&
-	    state_receiver_deadline_ns(&h) == (uint64_t)2249 * MS,
-	    "a refused Fetch is repeated for 2 s, because a sender may still "
-	    "join (chaos seed 6000445782)");
+	    state_receiver_deadline_ns(&h) == (uint64_t)7249 * MS,
+	    "a Fetch is repeated for 2 s after its first refusal, because a "
+	    "sender may still join (chaos seed 6000445782), even if it had no "
+	    "answer before (chaos seed 9570043264)");
+	receive_chunk(&h, (struct transfer_chunk){ .ready = false },
+	    (uint64_t)7000 * MS);
+	state_receiver_receive_status(&h, CONTROL_REFUSED,
+	    (uint64_t)8000 * MS);
+	ok(h.end == STATE_RECEIVER_GOING,
+	    "the answer of a sender ends the series of refusals");
 	state_receiver_receive_status(&h, CONTROL_NOT_READY,
-	    (uint64_t)9999 * MS);
+	    (uint64_t)17999 * MS);
 	ok(h.end == STATE_RECEIVER_GOING,
 	    "it is repeated for 10 s if the job is not open");
 	state_receiver_receive_status(&h, CONTROL_REFUSED,
-	    (uint64_t)10000 * MS);
+	    (uint64_t)18000 * MS);
 	ok(h.end == STATE_RECEIVER_REFUSED,
 	    "after that, a refusal ends the transfer");
 	state_receiver_init(&h, 1, 2, 1, false, (uint64_t)1000 * MS, 0);
