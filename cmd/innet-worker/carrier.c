@@ -28,6 +28,7 @@ carrier_open(struct carrier *c, const struct worker_conf *cf, uint8_t tos,
 
 	*c = (struct carrier){ .cf = cf, .rng = cf->rng, .worker = cf->worker,
 	    .start_ns = now, .ticked_ns = now, .child_heard_ns = now,
+	    .spin = spin_for(cf->spin_ns),
 	    .end_ns = timer_after(now, cf->duration_ns) };
 	*mtu = 1500;
 	if (udpio_open_towards(&c->u, &cf->to, tos, !cf->no_offload,
@@ -185,7 +186,6 @@ carrier_wait(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 	};
 	uint64_t ns = now_ns < c->end_ns ?
 	    timer_earlier(c->end_ns - now_ns, span_ns) : 0;
-	struct timespec ts;
 	int n;
 
 	watch_paused_stdio(c, &p[1], &p[2]);
@@ -200,8 +200,7 @@ carrier_wait(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 	    udp_transmit_deadline_ns(&c->out) != UDP_TRANSMIT_NEVER)
 		ns = timer_earlier(ns, pace_sleep_ns(timer_wall_ns(),
 		    udp_transmit_deadline_ns(&c->out)));
-	ts = timer_to_timespec(ns);
-	n = ppoll(p, 4, &ts, c->cf->wait_mask);
+	n = spin_poll(&c->spin, p, 4, ns, c->cf->wait_mask, now_ns);
 	if (!c->socket_in_thread)
 		udp_multicast_set_ready(&c->u, n, p[0].revents, p[3].revents);
 	if (n > 0) {

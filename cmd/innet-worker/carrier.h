@@ -17,6 +17,7 @@
 
 #include "common/base/rng.h"
 #include "common/net/child.h"
+#include "common/net/spin.h"
 #include "common/net/udp-transmit.h"
 #include "common/net/udp-io.h"
 #include "cmd/innet-worker/udp-scatter.h"
@@ -88,6 +89,7 @@ struct carrier {
 	uint64_t end_ns;		/* end of --duration */
 	uint64_t next_ns;	/* time of the next synthetic gradient */
 	uint64_t child_heard_ns;	/* time of the child's last message */
+	struct spin spin;
 	uint64_t signals_ns;	/* time when signals were last delivered */
 	uint64_t ticked_ns, warned_ns;
 	uint64_t unreachable;	/* number of unreachable packets at the last

@@ -25,7 +25,7 @@
 enum {
 	SWITCH = OPT_LONG, NOWAIT, CLUSTER, WORKER, CONTROL,
 	SYNTHETIC, INTERVAL, JITTER, MTU, GIVE_UP, SILENCE, DURATION, SEED,
-	JSON, NO_OFFLOAD, IMPAIR, JOB, FLOATS, WINDOW, KEY, AUTH, CHECK,
+	JSON, NO_OFFLOAD, SPIN, IMPAIR, JOB, FLOATS, WINDOW, KEY, AUTH, CHECK,
 	STALENESS,
 	RATE, MAXIMIZE, MINIMIZE, PACE, EVERY, REDUCE, SESSION, RESET, STDIO,
 	RANKS
@@ -148,6 +148,8 @@ static const struct opt opts[] = {
 	    "dup=SHARE, reorder=SHARE and delay=TIME" },
 	{ NO_OFFLOAD, "no-offload", NULL,
 	    "do not use UDP_SEGMENT and UDP_GRO" },
+	{ SPIN, "spin", "TIME",
+	    "after a packet, poll for TIME before sleeping (default 0)" },
 	{ JSON, "json", NULL,
 	    "print the summary as a JSON object on one line" },
 	{ 'v', "verbose", NULL,
@@ -392,6 +394,10 @@ parse_other(int ch, struct conf *cf)
 		    &w->impair));
 		break;
 	case NO_OFFLOAD: w->no_offload = true; break;
+	case SPIN:
+		opt_check("time", optarg, num_time(optarg, 0, 1000000000,
+		    &w->spin_ns));
+		break;
 	case STDIO: w->stdio = true; break;
 	case 'v': w->verbose = true; break;
 	case 'q': w->quiet = true; break;

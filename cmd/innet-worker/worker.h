@@ -88,6 +88,7 @@ struct worker_conf {
 	struct pcapio_out *capture;	/* capture of all packets, or NULL */
 	volatile sig_atomic_t *stop, *summarize, *hup;
 	const sigset_t *wait_mask;
+	uint64_t spin_ns;		/* how long to poll after a packet */
 	bool no_offload;		/* UDP_SEGMENT and UDP_GRO are not
 					 * used */
 	FILE *json;			/* file of --json, or NULL */

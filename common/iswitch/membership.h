@@ -299,6 +299,12 @@ static inline void membership_rejoin(struct membership *m, uint64_t now_ns);
 static inline void membership_leave(struct membership *m, uint64_t now_ns);
 
 /*
+ * Return what is wrong with the switch's answers, as a phrase whose subject is
+ * the switch, or NULL if they are valid or there are none.
+ */
+static inline const char *membership_doubt(const struct membership *m);
+
+/*
  * Write to `why` the reason why the membership ended and what the user can do,
  * as a phrase for a message after the name of the switch.  Returns `why`, which
  * is empty if there is nothing to explain.
@@ -871,6 +877,17 @@ membership_explain_value(const struct membership *m, char *p, size_t room)
 }
 
 static inline const char *
+membership_doubt(const struct membership *m)
+{
+	switch (m->doubt) {
+	case MEMBERSHIP_NO_MAC: return "its answers are not authenticated";
+	case MEMBERSHIP_WRONG_KEY: return "it has another key";
+	case MEMBERSHIP_UNDOUBTED: break;
+	}
+	return NULL;
+}
+
+static inline const char *
 membership_why(const struct membership *m, char why[MEMBERSHIP_WHY_BYTES])
 {
 	int n = snprintf(why, MEMBERSHIP_WHY_BYTES, "job %u: %s", m->cf.job,
@@ -881,9 +898,8 @@ membership_why(const struct membership *m, char why[MEMBERSHIP_WHY_BYTES])
 	if (m->end == MEMBERSHIP_RESET)
 		snprintf(p, room, "it was reset; start the worker again");
 	else if (m->end == MEMBERSHIP_KEYED)
-		snprintf(p, room, "%s; give both the same --key", m->doubt ==
-		    MEMBERSHIP_NO_MAC ? "its answers are not authenticated" :
-		    "it has another key");
+		snprintf(p, room, "%s; give both the same --key",
+		    membership_doubt(m));
 	else if (m->end == MEMBERSHIP_FORM)
 		snprintf(p, room, "it sends data %s authentication tags; give "
 		    "both the same --auth, and the same --key if any",

@@ -10,11 +10,11 @@
  * left.  A member that only joins again is back by then.
  *
  * All workers of a hierarchy get the same message.  A rack first tells only its
- * parent, and repeats that with each Probe of its members.  The top switch keeps
- * the first message that it gets, and sends it to all of its members.  So does
- * each switch that gets it from its parent.  Later, it answers each Probe with
- * the message until a member joins or a sum is complete.  If the parent does not
- * answer within half a second, the rack tells its members itself.
+ * parent, and repeats that with each Probe of its members.  The top switch
+ * keeps the first message that it gets, and sends it to all of its members.  So
+ * does each switch that gets it from its parent.  Later, it answers each Probe
+ * with the message until a member joins or a sum is complete.  If the parent
+ * does not answer within half a second, the rack tells its members itself.
  */
 #ifndef INNET_ISWITCH_SWITCH_LEFT_H
 #define INNET_ISWITCH_SWITCH_LEFT_H
@@ -81,7 +81,9 @@ iswitch_tells_parent(const struct iswitch_job *job,
 	    job->parent.membership.cf.wants_left;
 }
 
-/* Send d to member m if the member asks for it, or to the parent if m is NULL. */
+/*
+ * Send d to member m if the member asks for it, or to the parent if m is NULL.
+ */
 static inline void
 iswitch_send_left(struct iswitch *s, const struct job *j,
     const struct member *m, const struct iswitch_departure *d, uint64_t now_ns)

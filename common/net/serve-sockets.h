@@ -36,6 +36,7 @@
 
 #include "common/base/message.h"
 #include "common/capture/rotate.h"
+#include "common/net/spin.h"
 #include "common/net/timer.h"
 #include "common/net/udp-io.h"
 #include "common/net/udp-transmit.h"
@@ -95,6 +96,7 @@ struct serve_conf {
 					 * switch must wait for room on this
 					 * link */
 	bool no_offload;		/* do not use UDP_SEGMENT and UDP_GRO */
+	uint64_t spin_ns;		/* how long to poll after a packet */
 	bool verbose, progress;
 	/*
 	 * A function that is called once a second, and at the end with `last`
@@ -151,6 +153,7 @@ struct serve {
 	uint64_t stall_checked_ns, stall_ns;	/* used by serve_note_stall() */
 	struct serve_account gone;	/* counters of closed sockets */
 	bool warned_drops, warned_sockets;
+	struct spin spin;
 	const struct serve_source *source;	/* source of packets, or NULL */
 	bool broken;			/* the loop must end; an error was
 					 * printed */

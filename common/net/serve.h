@@ -378,8 +378,7 @@ serve_sleep(struct serve *s, uint64_t end_ns)
 	const bool owes =
 	    pr->has_backlog != NULL && pr->has_backlog(s->pl->state);
 	const uint64_t now = clock_now(&s->clock);
-	const struct timespec ts = timer_to_timespec(serve_sleep_ns(s, now,
-	    end_ns));
+	const uint64_t ns = serve_sleep_ns(s, now, end_ns);
 	uint32_t more = 0;
 	int n;
 
@@ -389,7 +388,8 @@ serve_sleep(struct serve *s, uint64_t end_ns)
 	    .fd = s->sockets == 1 ? s->socket[0]->u.fd : s->epoll_fd };
 	if (s->source != NULL)
 		more = s->source->add_pollfds(s->source->ctx, s->poll + 2);
-	n = ppoll(s->poll, 2 + more, &ts, s->cf->wait_mask);
+	n = spin_poll(&s->spin, s->poll, 2 + more, ns, s->cf->wait_mask,
+	    now - s->clock.base_ns);
 	timer_deliver_signals_now_and_then(s->cf->wait_mask, now,
 	    &s->signals_ns);
 	if (n == 0)
@@ -507,6 +507,7 @@ serve_open(struct serve *s, const struct serve_conf *cf,
     const struct program *pr, union addr *own)
 {
 	*s = (struct serve){ .cf = cf, .clock = clock_start(),
+	    .spin = spin_for(cf->spin_ns),
 	    .epoll_fd = epoll_create1(EPOLL_CLOEXEC) };
 	s->socket = calloc(SERVE_SOCKETS_MAX, sizeof(struct serve_socket *));
 	s->by_number =

@@ -226,6 +226,7 @@ service_init(struct service *v, struct plane_options *o,
 	v->conf.impair = o->impair;
 	v->conf.port_file = o->port_file;
 	v->conf.no_offload = o->no_offload;
+	v->conf.spin_ns = o->spin_ns;
 	v->conf.verbose = o->verbose;
 	v->conf.progress = !o->quiet && isatty(STDERR_FILENO) == 1;
 	v->conf.rotate = o->rotate;

@@ -36,7 +36,7 @@ enum plane_option {
 	PLANE_WRITE_IN, PLANE_DURATION, PLANE_PORT_FILE, PLANE_NO_OFFLOAD,
 	PLANE_JSON, PLANE_ROTATE, PLANE_ALLOW, PLANE_FRAME_TIME,
 	PLANE_MERGE_TIME, PLANE_AUTH, PLANE_INSECURE, PLANE_USER,
-	PLANE_COMMAND_KEY, PLANE_SECRET,
+	PLANE_COMMAND_KEY, PLANE_SECRET, PLANE_SPIN,
 	PLANE_OPTIONS_END
 };
 
@@ -92,6 +92,8 @@ enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 	    "write the port number to this file" }, \
 	{ PLANE_NO_OFFLOAD, "no-offload", NULL, \
 	    "do not use UDP_SEGMENT and UDP_GRO" }, \
+	{ PLANE_SPIN, "spin", "TIME", \
+	    "after a packet, poll for TIME before sleeping (default 0)" }, \
 	{ PLANE_INSECURE, "insecure", NULL, \
 	    "listen on addresses other than loopback without --key" }, \
 	{ PLANE_USER, "user", "NAME", \
@@ -133,7 +135,7 @@ struct plane_options {
 	struct impair impair;
 	struct key key, commands;
 	uint64_t memory_bytes;		/* value of --memory; 0: not given */
-	uint64_t propagation_ns, duration_ns;
+	uint64_t propagation_ns, duration_ns, spin_ns;
 	const char *listen;		/* argument of --listen as the user
 					 * typed it, or NULL */
 	union addr listen_at;		/* address that --listen gives */
@@ -332,6 +334,10 @@ plane_options_set(struct plane_options *o, int ch, const char *arg)
 		break;
 	case PLANE_PORT_FILE: o->port_file = arg; break;
 	case PLANE_NO_OFFLOAD: o->no_offload = true; break;
+	case PLANE_SPIN:
+		opt_check("time", arg, num_time(arg, 0, 1000000000,
+		    &o->spin_ns));
+		break;
 	case PLANE_INSECURE: o->insecure = true; break;
 	case PLANE_USER: o->user = arg; break;
 	case PLANE_JSON: o->json = true; break;
@@ -481,6 +487,7 @@ plane_options_find_live(const struct plane_options *o)
 	    o->duration_ns != UINT64_MAX ? "--duration" :
 	    o->port_file != NULL ? "--port-file" :
 	    o->no_offload ? "--no-offload" :
+	    o->spin_ns != 0 ? "--spin" :
 	    o->insecure ? "--insecure" : o->user != NULL ? "--user" :
 	    o->verbose ? "-v" : NULL;
 }

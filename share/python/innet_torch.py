@@ -489,7 +489,7 @@ class _Worker:
             print('innet: rank %d: %s' % (self.rank, line), file=sys.stderr,
                   flush=True)
             silent = ('the switch does not say' in line or
-                      'no answer to a Join' in line)
+                      'answer to a Join' in line)
             if ('members are needed' in line or
                     silent and float(wait.group(1)) >= self.give_up):
                 self.fail(line)

@@ -131,6 +131,9 @@ close_counters() {
 	grep -q '^innet-switch: sends by sendmmsg; receives by recvmmsg; buffers ' switch.err
 	grep -q '^innet-worker: sends by sendmmsg; receives by recvmmsg; buffers ' w.err
 	run -2 innet-switch --no-offload
+	run -2 innet-switch --spin 50us
+	[[ "$output" = *"--spin"* ]]
+	run -2 innet-switch --listen 127.0.0.1:0 --spin 2s
 }
 
 @test "a dozen workers at full speed on one switch all get service" {

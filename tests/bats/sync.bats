@@ -90,8 +90,8 @@ explained() {
 }
 
 @test "sums are also correct without UDP_SEGMENT and UDP_GRO" {
-	job 3 -q --no-offload
-	together 3 --synthetic 100kB --check 3 -c 50 --no-offload
+	job 3 -q --no-offload --spin 50us
+	together 3 --synthetic 100kB --check 3 -c 50 --no-offload --spin 50us
 	[ "$(sum iterations)" -eq 150 ]
 	finish switch
 }

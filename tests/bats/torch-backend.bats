@@ -164,7 +164,7 @@ continuing() {
 @test "if a part of a sum lacks contributions, all ranks raise an exception" {
 	job
 	cat >worker <<-END
-		#!$py
+		#!$(command -v "$py")
 		import signal, struct, subprocess, sys
 		worker = subprocess.Popen(['innet-worker', *sys.argv[1:]], stdout=subprocess.PIPE)
 		signal.signal(signal.SIGTERM, lambda *_: worker.terminate())

@@ -16,7 +16,7 @@
 enum {
 	LISTEN = OPT_LONG, UNIX, PORT_FILE, PASSWORD, MEMORY, TOUCH, CLIENTS,
 	IDLE, OUTPUT, STUCK, ALLOW, CAPACITY, ALPHA, SAVE, SAVE_EVERY, DURATION,
-	SEED, JSON, INSECURE, USER, AUTH
+	SEED, JSON, INSECURE, USER, AUTH, SPIN
 };
 
 static const struct opt opts[] = {
@@ -62,6 +62,8 @@ static const struct opt opts[] = {
 	{ SAVE_EVERY, "save-every", "TIME",
 	    "also write the file of --save every TIME" },
 	{ DURATION, "duration", "TIME", "end after this time" },
+	{ SPIN, "spin", "TIME",
+	    "after a request, poll for TIME before sleeping (default 0)" },
 	{ SEED, "seed", "N",
 	    "seed of the random numbers for sampling (default: from the "
 	    "kernel)" },
@@ -119,6 +121,10 @@ parse_option(int ch, struct conf *cf)
 	case AUTH: parse_time(1000000, &cf->auth_ns); break;
 	case SAVE_EVERY: parse_time(TIMER_SECOND_NS, &cf->save_every_ns); break;
 	case DURATION: parse_time(1, &cf->duration_ns); break;
+	case SPIN:
+		opt_check("time", optarg, num_time(optarg, 0, TIMER_SECOND_NS,
+		    &cf->spin_ns));
+		break;
 	case CLIENTS:
 		opt_check("number", optarg, num_u64(optarg, 1, 1000000,
 		    &cf->clients));

@@ -34,6 +34,7 @@ struct conf {
 	uint64_t idle_ns;
 	uint64_t auth_ns;	/* time limit for sending the password */
 	uint64_t duration_ns;
+	uint64_t spin_ns;	/* how long to poll after a request */
 	uint64_t clients;	/* largest number of clients at a time */
 	struct networks allow;		/* networks whose clients may connect */
 	uint64_t capacity;	/* size of table "replay"; 0: no table */

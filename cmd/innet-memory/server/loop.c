@@ -16,6 +16,7 @@
 #include "common/base/message.h"
 #include "common/net/password.h"
 #include "common/net/sandbox.h"
+#include "common/net/spin.h"
 #include "common/net/timer.h"
 
 #include "cmd/innet-memory/server/client.h"
@@ -421,16 +422,20 @@ run_loop(struct server *srv)
 	const uint64_t end = timer_after(srv->start_ns,
 	    srv->conf.duration_ns);
 	struct epoll_event ev[EVENTS];
+	struct spin spin = spin_for(srv->conf.spin_ns);
 	uint64_t parked = TIMER_NEVER;
 	int n;
 
 	while (!srv->stop && srv->now_ns < end) {
 		n = epoll_wait(srv->epoll, ev, EVENTS, srv->turns_wanted ||
-		    lazy_free_is_pending(&srv->lazy_free) ? 0 :
+		    lazy_free_is_pending(&srv->lazy_free) ||
+		    spin_is_on(&spin, srv->now_ns) ? 0 :
 		    epoll_timeout(srv->now_ns, timer_earlier(timer_earlier(end,
 		    srv->next_tick_ns), parked)));
 		srv->now_ns = timer_mono_ns();
 		srv->events = n;
+		if (n > 0)
+			spin_note(&spin, srv->now_ns);
 		for (int i = 0; i < n; i++)
 			handle_event(srv, &ev[i]);
 		if (srv->turns_wanted)
