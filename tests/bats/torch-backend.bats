@@ -3,6 +3,22 @@ load common
 
 torch_rank=$BATS_TEST_DIRNAME/torch-rank.py
 
+# All ranks of this file are forked from one process, which has imported torch.
+setup_file() {
+	export PYTHONPATH=$share/python MASTER_ADDR=127.0.0.1 OMP_NUM_THREADS=1
+	for py in python3 /usr/bin/python3; do
+		"$py" -c 'import torch' 2>/dev/null || continue
+		mkfifo "$BATS_FILE_TMPDIR/calls"
+		"$py" "$torch_rank" "$BATS_FILE_TMPDIR/calls" >"$BATS_FILE_TMPDIR/out" 2>&1 3>&- &
+		echo $! >"$BATS_FILE_TMPDIR/pid"
+		return 0
+	done
+}
+
+teardown_file() {
+	[ ! -e "$BATS_FILE_TMPDIR/pid" ] || kill "$(cat "$BATS_FILE_TMPDIR/pid")"
+}
+
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 	pids=''
@@ -12,7 +28,6 @@ setup() {
 	*) once ;;
 	esac
 	python torch
-	export PYTHONPATH=$share/python MASTER_ADDR=127.0.0.1 OMP_NUM_THREADS=1
 	unset INNET_KEY
 }
 
@@ -22,9 +37,26 @@ job() {
 	export INNET_SWITCH=$switch
 }
 
-# start N COMMAND...: start N ranks of a process group; rank R writes to rankR.out
-# and rankR.err
+# start N FUNCTION [ARGUMENT...]: start N ranks of a process group, which call a
+# function of torch-rank.py; rank R writes to rankR.out and rankR.err
 start() {
+	local n=$1 r
+	MASTER_PORT=$(free_port)
+	export MASTER_PORT
+	rm -f rank*.pid rank*.out rank*.err
+	env -0 >env
+	{ printf '%q ' "$PWD" "$@"; echo; } |
+		timeout 60 tee "$BATS_FILE_TMPDIR/calls" >/dev/null || { cat "$BATS_FILE_TMPDIR/out"; return 1; }
+	ranks=''
+	for ((r = 0; r < n; r++)); do
+		await "rank$r.pid"
+		ranks="$ranks $(cat "rank$r.pid")"
+	done
+	pids="$pids$ranks"
+}
+
+# start_each N COMMAND...: start the command as each of N ranks
+start_each() {
 	local n=$1 r
 	shift
 	MASTER_PORT=$(free_port)
@@ -36,15 +68,15 @@ start() {
 	done
 }
 
+# ended PID: this process has ended
+ended() { ! kill -0 "$1"; }
+
 # ranks N FUNCTION [ARGUMENT...]: run N ranks, which must all succeed
 ranks() {
-	local p n=$1
-	shift
-	start "$n" timeout 300 "$py" "$torch_rank" "$@"
-	for p in $ranks; do
-		wait "$p" || { cat rank*.err; return 1; }
-	done
-	[ "$(cat rank*.out | grep -c '^rank [0-9]*: right$')" -eq "$n" ]
+	local p
+	start "$@"
+	for p in $ranks; do within 300 ended "$p"; done
+	[ "$(cat rank*.out | grep -c '^rank [0-9]*: right$')" -eq "$1" ] || { tail -n 5 rank*.err; return 1; }
 }
 
 @test "two ranks get the bits of gloo, at lengths around segments and the ring" {
@@ -108,15 +140,13 @@ summing() {
 failed() {
 	local p
 	p=$(cut -d' ' -f$(($1 + 1)) <<<"${ranks# }")
-	wait "$p" || true
+	within 60 ended "$p"
 	grep "^rank $1: error: .*rank [0-9]*: .*$2" "rank$1.out" || { tail -n 5 "rank$1".*; return 1; }
 }
 
-
-
 @test "if a rank is killed, the others raise an exception that names it" {
 	job
-	start 3 "$py" "$torch_rank" until_error
+	start 3 until_error
 	for r in 0 1 2; do summing $r; done
 	kill -KILL "$rank"
 	failed 0 'worker 2 .* left .* ago, and [12] of 3 members remain'
@@ -125,7 +155,7 @@ failed() {
 
 @test "if a rank is killed during DDP, backward() of the others raises an exception" {
 	job
-	start 2 "$py" "$torch_rank" ddp_until_error
+	start 2 ddp_until_error
 	for r in 0 1; do summing $r; done
 	kill -KILL "$rank"
 	failed 0 'worker 1 .* left .* ago, and 1 of 2 members remain'
@@ -133,7 +163,7 @@ failed() {
 
 @test "if the switch ends, all ranks raise an exception" {
 	job
-	INNET_TIMEOUT=3 start 2 "$py" "$torch_rank" until_error
+	INNET_TIMEOUT=3 start 2 until_error
 	for r in 0 1; do summing $r; done
 	kill -KILL "$switch_pid"
 	failed 0 "$switch: .*the switch does not say"
@@ -149,7 +179,7 @@ continuing() {
 
 @test "a group continues after a rank was stopped and after the switch was restarted" {
 	job
-	start 2 "$py" "$torch_rank" until_error
+	start 2 until_error
 	for r in 0 1; do summing $r; done
 	kill -STOP "$rank"
 	within 60 grep -q 'missing: worker 1 ' rank0.err
@@ -178,33 +208,33 @@ continuing() {
 		sys.exit(worker.wait())
 	END
 	chmod +x worker
-	INNET_WORKER=$PWD/worker start 2 "$py" "$torch_rank" until_error
+	INNET_WORKER=$PWD/worker start 2 until_error
 	for r in 0 1; do failed $r 'a part of a sum has fewer than 2 contributions'; done
 }
 
 @test "without a switch, or without its address, no group begins" {
 	export INNET_TIMEOUT=2
-	start 1 "$py" "$torch_rank" until_error
+	start 1 until_error
 	failed 0 'INNET_SWITCH is not set'
-	INNET_SWITCH=127.0.0.1:9 start 2 "$py" "$torch_rank" until_error
+	INNET_SWITCH=127.0.0.1:9 start 2 until_error
 	failed 0 'no answer to a Join'
 }
 
 @test "if one rank cannot start, all ranks raise its exception at once" {
 	job
 	for late in 0 1; do
-		TORCH_UNSET=$late INNET_SWITCH=$switch start 2 timeout 20 "$py" "$torch_rank" until_error
+		TORCH_UNSET=$late INNET_SWITCH=$switch start 2 until_error
 		for r in 0 1; do failed $r 'INNET_SWITCH is not set'; done
 		[ "$(grep -h "error: rank $late: " rank?.out | wc -l)" -eq 2 ]
 	done
-	INNET_GIVE_UP=long start 2 timeout 20 "$py" "$torch_rank" until_error
+	INNET_GIVE_UP=long start 2 until_error
 	for r in 0 1; do failed $r 'INNET_GIVE_UP: long is not a number'; done
 }
 
 @test "if one rank stops while it starts, the others raise an exception that names it" {
 	job
 	for late in 0 1; do
-		INNET_GIVE_UP=3 TORCH_STOP=$late start 2 timeout 20 "$py" "$torch_rank" until_error
+		INNET_GIVE_UP=3 TORCH_STOP=$late start 2 until_error
 		failed $((1 - late)) "rank $late has not "
 		kill $ranks || true
 	done
@@ -212,7 +242,7 @@ continuing() {
 
 @test "if innet-worker is killed, its rank and the others raise an exception" {
 	job --member-timeout 1s
-	start 2 "$py" "$torch_rank" until_error
+	start 2 until_error
 	for r in 0 1; do summing $r; done
 	kill -KILL "$(pgrep -P "$rank" innet-worker)"
 	failed 1 'innet-worker was ended by signal 9'
@@ -223,21 +253,21 @@ continuing() {
 	printf 0123456789abcdef0 >key && printf 1123456789abcdef0 >other && chmod 600 key other
 	job --key key
 	INNET_KEY=key ranks 2 lengths 1000
-	INNET_KEY=other INNET_TIMEOUT=2 start 2 "$py" "$torch_rank" until_error
+	INNET_KEY=other INNET_TIMEOUT=2 start 2 until_error
 	failed 0 'give both the same --key'
-	INNET_KEY=none start 2 "$py" "$torch_rank" until_error
+	INNET_KEY=none start 2 until_error
 	failed 0 'none: No such file'
 }
 
 @test "if the ranks call different sums, all raise an exception that names the calls" {
 	job
-	INNET_TIMEOUT=20 start 3 "$py" "$torch_rank" until_error 100 100 5000
+	INNET_TIMEOUT=20 start 3 until_error 100 100 5000
 	for r in 0 1 2; do failed $r 'call 1 of all_reduce differs .*rank 1: 100 elements of float32, SUM; rank 2: 5000 elements'; done
 }
 
 @test "the ranks try another job if another group uses the number of a job" {
 	job
-	start 2 "$py" "$torch_rank" taken 7 1
+	start 2 taken 7 1
 	for r in 0 1; do summing $r; done
 	first=$ranks
 	ranks 2 taken 7 2
@@ -257,7 +287,7 @@ continuing() {
 # crcs N COMMAND...: run the command on two ranks, and print the checksum of the
 # weights, which must be the same on both
 crcs() {
-	start 2 "$@"
+	start_each 2 "$@"
 	for p in $ranks; do wait "$p" || { cat rank*.err >&2; return 1; }; done
 	sed 's/.* weights //' rank?.out | uniq
 }

@@ -1,21 +1,26 @@
-"""One rank of the tests in torch-backend.bats.
+"""The ranks of the tests in torch-backend.bats.
 
-    torch-rank.py FUNCTION [ARGUMENT...]
+    torch-rank.py FIFO
 
-RANK, WORLD_SIZE and the other variables of torch.distributed are set.  INNET_TIMEOUT
-is the timeout of the process group in seconds.  The rank calls the function, and
-prints "rank R: right" if all results are right.
+To import torch takes seconds of processor time, so one process imports it and becomes
+all ranks of all tests.  It reads lines "FOLDER N FUNCTION [ARGUMENT...]" from FIFO, and
+forks N ranks for each line.  A rank runs in FOLDER with the environment in the file
+"env" there, and calls the function.  It prints "rank R: right" if all results are
+right.  Rank R writes to rankR.out and rankR.err, and its process is in rankR.pid.
+
+INNET_TIMEOUT in the environment is the timeout of the process group in seconds.
 """
 import datetime
 import os
 import random
+import shlex
+import signal
 import sys
 
 import torch
 import torch.distributed as dist
 
-RANK, WORLD = int(os.environ['RANK']), int(os.environ['WORLD_SIZE'])
-TIMEOUT = float(os.environ.get('INNET_TIMEOUT', 60))
+RANK, WORLD, TIMEOUT = 0, 1, 60         # each rank sets them
 RING = 2048 * 366                       # elements
 
 
@@ -436,6 +441,38 @@ def ray():
     g.destroy_group()
 
 
+def become(folder, rank, world):
+    """Let this process, which was forked, be a rank."""
+    global RANK, WORLD, TIMEOUT
+    RANK, WORLD = rank, world
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.chdir(folder)
+    with open('env') as f:
+        env = dict(v.split('=', 1) for v in f.read().split('\0') if '=' in v)
+    os.environ.clear()
+    os.environ.update(env, RANK=str(rank), WORLD_SIZE=str(world))
+    TIMEOUT = float(env.get('INNET_TIMEOUT', 60))
+    sys.path[:0] = env['PYTHONPATH'].split(':')
+    for fd, name in ((1, 'out'), (2, 'err')):
+        os.dup2(os.open('rank%d.%s' % (rank, name),
+                        os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666), fd)
+
+
+def serve(fifo):
+    """Fork ranks.  Return in each rank, with the words of its call."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)       # nobody waits for ranks
+    for line in open(os.open(fifo, os.O_RDWR)):
+        folder, world, *call = shlex.split(line)
+        for rank in range(int(world)):
+            pid = os.fork()
+            if pid == 0:
+                become(folder, rank, int(world))
+                return call
+            with open('%s/rank%d.pid' % (folder, rank), 'w') as f:
+                print(pid, file=f)
+
+
 if __name__ == '__main__':
-    globals()[sys.argv[1]](*sys.argv[2:])
+    function, *arguments = serve(sys.argv[1])
+    globals()[function](*arguments)
     print('rank %d: right' % RANK, flush=True)
