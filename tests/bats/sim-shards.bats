@@ -219,10 +219,15 @@ damaged() {
 	[ -z "$(ls parts)" ]
 }
 
-@test "a sweep can have more points than a process has memory maps" {
-	once
+@test "a sweep can have more points than a process can have memory maps" {
 	jq '.duration = "1ns" | .runs = 1 | .sweep = { "switches[*].slots": [range(1; 301)],
-	    "links[0].propagation": [range(230) | "\(.)ns"] }' s.json >t.json
-	innet-sim -q --csv --total --columns sent t.json >out
-	[ "$(wc -l <out)" -eq 69001 ]
+	    "links[0].propagation": [range(10) | "\(.)ns"] }' s.json >t.json
+	mkfifo out
+	innet-sim -q --csv --total --columns sent t.json >out 3>&- & pids=$!
+	# the results of all points are in memory before the first line is written
+	{
+		read -r line
+		[ "$(wc -l <"/proc/$pids/maps")" -lt 300 ]
+		[ "$(wc -l)" -eq 3000 ]
+	} <out
 }
