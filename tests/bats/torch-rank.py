@@ -460,7 +460,7 @@ def become(folder, rank, world):
 
 def serve(fifo):
     """Fork ranks.  Return in each rank, with the words of its call."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)       # nobody waits for ranks
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)       # the kernel removes ranks
     for line in open(os.open(fifo, os.O_RDWR)):
         folder, world, *call = shlex.split(line)
         for rank in range(int(world)):
