@@ -1001,12 +1001,8 @@ static inline bool
 job_is_complete(const struct job *j, int64_t t)
 {
 	for (uint32_t i = 0; i < j->sums.s.segs; i++) {
-		const uint32_t at = sums_at(&j->sums, t, i);
-		const int is = sums_compare(&j->sums, at, t, i);
-
 		if (j->cf->async ? sums_find_result(&j->sums, t, i) == NULL :
-		    is < 0 ||
-		    (is == 0 && j->sums.slot[at].state != SUMS_COMPLETE))
+		    !sums_is_complete(&j->sums, t, i))
 			return false;
 	}
 	return true;

@@ -184,6 +184,13 @@ static inline int sums_compare(const struct sums *a, uint32_t at, int64_t t,
     uint32_t i);
 
 /*
+ * Has the sum of segment i at iteration t been completed?  It has if its slot
+ * contains this sum, complete, or a later one.
+ */
+static inline bool sums_is_complete(const struct sums *a, int64_t t,
+    uint32_t i);
+
+/*
  * May segment i of iteration t use its slot?  It may if the segment that used
  * the slot before is complete.  Iterations before `fresh` count as complete.
  */
@@ -428,6 +435,15 @@ sums_compare(const struct sums *a, uint32_t at, int64_t t, uint32_t i)
 	if (s->iteration > t)
 		return 1;
 	return s->index < i ? -1 : s->index > i;
+}
+
+static inline bool
+sums_is_complete(const struct sums *a, int64_t t, uint32_t i)
+{
+	const uint32_t at = sums_at(a, t, i);
+	const int is = sums_compare(a, at, t, i);
+
+	return is > 0 || (is == 0 && a->slot[at].state == SUMS_COMPLETE);
 }
 
 /*

@@ -298,15 +298,9 @@ iswitch_handle_request(struct iswitch *s, const union addr *from,
 static inline bool
 iswitch_has_had_result(const struct job *j, const struct seg *g)
 {
-	const int64_t t = sums_unwrap(g->iteration, j->newest);
-	uint32_t at;
-	int is;
-
-	if (j->cf->async || !job_has_memory(j) || g->index >= j->sums.s.segs)
-		return false;
-	at = sums_at(&j->sums, t, g->index);
-	is = sums_compare(&j->sums, at, t, g->index);
-	return is > 0 || (is == 0 && j->sums.slot[at].state == SUMS_COMPLETE);
+	return !j->cf->async && job_has_memory(j) &&
+	    g->index < j->sums.s.segs && sums_is_complete(&j->sums,
+	    sums_unwrap(g->iteration, j->newest), g->index);
 }
 
 /*

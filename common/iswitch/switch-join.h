@@ -321,11 +321,10 @@ iswitch_has_given(const struct job *j, uint32_t id, int64_t t)
 {
 	for (uint32_t i = 0; i < j->sums.s.segs; i++) {
 		const uint32_t at = sums_at(&j->sums, t, i);
-		const int is = sums_compare(&j->sums, at, t, i);
 
-		if (is < 0 || (is == 0 && j->sums.slot[at].state !=
-		    SUMS_COMPLETE && (id == MEMBERS_NONE ||
-		    !sums_has(&j->sums, at, id))))
+		if (!sums_is_complete(&j->sums, t, i) && (id == MEMBERS_NONE ||
+		    sums_compare(&j->sums, at, t, i) != 0 ||
+		    !sums_has(&j->sums, at, id)))
 			return false;
 	}
 	return true;

@@ -409,15 +409,9 @@ static inline bool
 iswitch_has_sent_part(const struct job *j, int64_t t, uint32_t *from,
     uint32_t n)
 {
-	for (; *from < n; ++*from) {
-		const uint32_t at = sums_at(&j->sums, t, *from);
-		const int is = sums_compare(&j->sums, at, t, *from);
-
-		if (is < 0 || (is == 0 &&
-		    j->sums.slot[at].state != SUMS_COMPLETE))
-			return false;
-	}
-	return true;
+	while (*from < n && sums_is_complete(&j->sums, t, *from))
+		++*from;
+	return *from >= n;
 }
 
 /*
@@ -777,13 +771,12 @@ iswitch_retransmit_start(struct job *j, int64_t t, uint64_t now_ns)
 	retransmit_start(m, (uint32_t)(t & (SEG_ITERATIONS - 1)), now_ns);
 	for (uint32_t i = 0; i < j->sums.s.segs; i++) {
 		const uint32_t at = sums_at(&j->sums, t, i);
-		const int is = sums_compare(&j->sums, at, t, i);
 
-		if (is == 0 && j->sums.slot[at].state == SUMS_SENT_UP)
-			retransmit_ready_segment(m, i);
-		else if (is > 0 ||
-		    (is == 0 && j->sums.slot[at].state == SUMS_COMPLETE))
+		if (sums_is_complete(&j->sums, t, i))
 			retransmit_take(m, i, now_ns);
+		else if (sums_compare(&j->sums, at, t, i) == 0 &&
+		    j->sums.slot[at].state == SUMS_SENT_UP)
+			retransmit_ready_segment(m, i);
 	}
 }
 

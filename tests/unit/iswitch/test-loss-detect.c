@@ -232,6 +232,10 @@ test_no_part(void)
 	probe(0, &h, &s);
 	h.mark = h.upto = SEGS;
 	probe(2, &h, &s);
+	rig.job[0]->core.notify = true;
+	add(1, 0, 4);
+	ok(state(2, &s) == 0, "a member that has received no result gets no "
+	    "notice, either");
 	for (uint32_t i = 0; i < 3; i++) {
 		add(1, 0, i);
 		add(2, 0, i);
