@@ -53,6 +53,20 @@ await() {
 	return 1
 }
 
+# jq ...: jq, but -e also fails if the input is empty; jq 1.6 would succeed, and a
+# test of the output of a command that failed would pass
+jq() {
+	local out rc=0
+	case " $* " in
+	*' -e '*|*' -es '*|*' -se '*)
+		out=$(command jq "$@") || rc=$?
+		[ -z "$out" ] || printf '%s\n' "$out"
+		[ -n "$out" ] || [ $rc -ne 0 ] || rc=4
+		return $rc ;;
+	*) command jq "$@" ;;
+	esac
+}
+
 # within SECONDS COMMAND...: repeat the command until it succeeds
 within() {
 	local end=$((SECONDS + $1))
