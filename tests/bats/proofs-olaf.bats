@@ -24,6 +24,12 @@ worker() {
 		--json "${@:3}" >"w$1.json" 2>"w$1.err" 3>&-
 }
 
+# end_worker: end the worker of the function in the background $worker_pid
+end_worker() {
+	kill "$(pgrep -P "$worker_pid")"
+	wait "$worker_pid" || true
+}
+
 raw_sockets() {
 	python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)' 2>/dev/null ||
 		skip "no raw sockets"
@@ -83,8 +89,7 @@ none_bad() { jq -es '[.. | objects | .bad_proof, .replayed_data | numbers] | add
 	cp out.pcap some.pcap			# models that claim to be from the switch
 	stranger --from "$sw" 127.0.0.1:$free data some.pcap 0x4c most=30 raw >models
 	stranger --from "$sw" 127.0.0.1:$free data some.pcap 0x4c most=30 raw flip >/dev/null
-	kill $worker_pid
-	wait $worker_pid || true
+	end_worker
 	finish sw
 	finish ps
 	n=$(cat models)
@@ -126,8 +131,7 @@ none_bad() { jq -es '[.. | objects | .bad_proof, .replayed_data | numbers] | add
 	kill -KILL $last
 	start innet-ps -q --key key
 	within 20 stat_is 127.0.0.1:$at models_sent -ge 20
-	kill $worker_pid
-	wait $worker_pid || true
+	end_worker
 	finish sw
 	serve ps innet-ps -q --key key
 	at=$(free)
@@ -138,8 +142,7 @@ none_bad() { jq -es '[.. | objects | .bad_proof, .replayed_data | numbers] | add
 	kill -KILL $last
 	start innet-switch -q --key key --upstream "$ps"
 	within 20 stat_is 127.0.0.1:$at models -ge 20
-	kill $worker_pid
-	wait $worker_pid || true
+	end_worker
 }
 
 @test "--auth all without a key: tokens work through several switches" {
