@@ -165,7 +165,7 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	head -c -5 in.pcap >cut.pcap
 	run -1 --separate-stderr innet-switch -p iswitch -r cut.pcap -w out.pcap --json
 	[[ ${stderr_lines[0]} == "innet-switch: cut.pcap: packet 16: truncated dump file; "* ]]
-	jq -e '.jobs["1"].counters.added == 11' <<<"${stderr_lines[1]}"
+	jq -e '.jobs["1"].counters.added == 11' <<<"$output"
 }
 
 @test "a capture needs a header, and can be without packets" {
