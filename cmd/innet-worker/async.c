@@ -266,6 +266,7 @@ async_run(const struct worker_conf *cf)
 	carrier_open(&w->c, cf, worker_tos(cf), &w->mtu);
 	udpio_limit_send_buffer(&w->c.u);
 	w->c.socket_in_thread = true;
+	w->c.spin = spin_for(0);	/* the thread polls for packets */
 	run_loop(w);
 	if (w->begun && !weight_thread_stop(&w->l))
 		carrier_fail(&w->c);

@@ -16,6 +16,7 @@
 #include "common/base/num.h"
 #include "common/base/opt.h"
 #include "common/iswitch/members.h"
+#include "common/net/spin.h"
 #include "common/net/timer.h"
 #include "common/wire/seg.h"
 #include "common/wire/update.h"
@@ -395,7 +396,7 @@ parse_other(int ch, struct conf *cf)
 		break;
 	case NO_OFFLOAD: w->no_offload = true; break;
 	case SPIN:
-		opt_check("time", optarg, num_time(optarg, 0, 1000000000,
+		opt_check("time", optarg, num_time(optarg, 0, SPIN_MAX_NS,
 		    &w->spin_ns));
 		break;
 	case STDIO: w->stdio = true; break;

@@ -173,9 +173,8 @@ stall_report_join(struct stall_report *m, const char *switch_name,
 		    "answered for %.1f s", switch_name, in->cf.job,
 		    in->status_text, s);
 	else if (membership_doubt(in) != NULL)
-		warnx("%s: job %u: no valid answer to a Join for %.1f s; %s; "
-		    "give both the same --key", switch_name, in->cf.job, s,
-		    membership_doubt(in));
+		warnx("%s: job %u: no valid answer to a Join for %.1f s; %s",
+		    switch_name, in->cf.job, s, membership_doubt(in));
 	else
 		warnx("%s: job %u: no answer to a Join for %.1f s; is a switch "
 		    "running there?", switch_name, in->cf.job, s);

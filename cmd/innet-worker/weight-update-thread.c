@@ -414,19 +414,18 @@ wait_for_events(struct weight_thread *l, uint64_t deadline_ns)
 	const uint64_t now = timer_mono_ns(),
 		       held = udp_transmit_deadline_ns(l->out);
 	uint64_t ns = deadline_ns > now ? deadline_ns - now : 0, wall;
-	struct timespec ts;
 	int n;
 
 	if (held != UDP_TRANSMIT_NEVER) {
 		wall = timer_wall_ns();
 		ns = timer_earlier(ns, held > wall ? held - wall : 0);
 	}
-	ts = timer_to_timespec(timer_earlier(ns, TIMER_SECOND_NS));
 	pthread_mutex_unlock(&l->lock);
 	while (atomic_load(&l->lock_waiters) > 0)
 		sched_yield();	/* let the gradient thread (LGC) take the lock,
 				 * because a mutex is not fair */
-	n = ppoll(p, 3, &ts, NULL);
+	n = spin_poll(&l->spin, p, 3, timer_earlier(ns, TIMER_SECOND_NS), NULL,
+	    now);
 	udp_multicast_set_ready(l->u, n, p[0].revents, p[2].revents);
 	pthread_mutex_lock(&l->lock);
 	if (n <= 0)
@@ -488,6 +487,7 @@ weight_thread_start(struct weight_thread *l, const struct worker_conf *cf,
 	    .elements = elements, .possible = CAN_END, .ascend = ascend,
 	    .wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
 	    .notify_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
+	    .spin = spin_for(cf->spin_ns),
 	    .gradient = malloc(4 * (size_t)elements) };
 	state_transfer_init(&l->transfer, cf->worker);
 	control_open(&l->control, cf, out, &l->n[WEIGHT_THREAD_MALFORMED],

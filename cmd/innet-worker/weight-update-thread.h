@@ -20,6 +20,7 @@
 
 #include "common/base/durations.h"
 #include "common/iswitch/async-worker.h"
+#include "common/net/spin.h"
 #include "common/net/udp-transmit.h"
 
 #include "cmd/innet-worker/control-io.h"
@@ -42,6 +43,7 @@ struct weight_thread {
 	pthread_t thread;
 	int wake_fd, notify_fd; /* eventfd that wakes this thread; eventfd that
 				 * wakes the gradient thread (LGC) */
+	struct spin spin;
 	atomic_uint lock_waiters; /* number of threads that wait for the lock */
 
 	pthread_mutex_t lock;		/* protects the following fields */

@@ -426,6 +426,13 @@ job_ask_silent(struct job *j, uint64_t now_ns, job_ask *ask, void *ctx)
 	}
 }
 
+/* Return the number of results that the job has made or its parent has sent. */
+static inline uint64_t
+job_count_results(const struct job *j)
+{
+	return j->n[JOB_RESULTS] + j->n[JOB_FROM_PARENT];
+}
+
 /* Return the number of results that have been sent to member m so far. */
 static inline uint64_t
 job_results_sent(const struct job *j, const struct member *m)
@@ -433,7 +440,7 @@ job_results_sent(const struct job *j, const struct member *m)
 	const uint32_t id = (uint32_t)(m - j->members.m);
 
 	return !j->cf->server
-		   ? j->n[JOB_RESULTS] + j->n[JOB_FROM_PARENT]
+		   ? job_count_results(j)
 		   : (uint64_t)job_async_server_member(&j->server, id)->round *
 			 j->server.segs;
 }

@@ -299,8 +299,9 @@ static inline void membership_rejoin(struct membership *m, uint64_t now_ns);
 static inline void membership_leave(struct membership *m, uint64_t now_ns);
 
 /*
- * Return what is wrong with the switch's answers, as a phrase whose subject is
- * the switch, or NULL if they are valid or there are none.
+ * Return what is wrong with the switch's answers and what the user can do, as a
+ * phrase for a message after the name of the switch.  Returns NULL if the
+ * answers are valid, or if there are none.
  */
 static inline const char *membership_doubt(const struct membership *m);
 
@@ -880,8 +881,11 @@ static inline const char *
 membership_doubt(const struct membership *m)
 {
 	switch (m->doubt) {
-	case MEMBERSHIP_NO_MAC: return "its answers are not authenticated";
-	case MEMBERSHIP_WRONG_KEY: return "it has another key";
+	case MEMBERSHIP_NO_MAC:
+		return "its answers are not authenticated; give both the same "
+		    "--key";
+	case MEMBERSHIP_WRONG_KEY:
+		return "it has another key; give both the same --key";
 	case MEMBERSHIP_UNDOUBTED: break;
 	}
 	return NULL;
@@ -898,8 +902,7 @@ membership_why(const struct membership *m, char why[MEMBERSHIP_WHY_BYTES])
 	if (m->end == MEMBERSHIP_RESET)
 		snprintf(p, room, "it was reset; start the worker again");
 	else if (m->end == MEMBERSHIP_KEYED)
-		snprintf(p, room, "%s; give both the same --key",
-		    membership_doubt(m));
+		snprintf(p, room, "%s", membership_doubt(m));
 	else if (m->end == MEMBERSHIP_FORM)
 		snprintf(p, room, "it sends data %s authentication tags; give "
 		    "both the same --auth, and the same --key if any",

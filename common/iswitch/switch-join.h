@@ -81,7 +81,6 @@ static inline void
 iswitch_release_job(struct iswitch *s, struct iswitch_job *job)
 {
 	job_release(&job->core);
-	iswitch_forget_left(job);
 	if (job->named_h != 0)
 		job->core.h = job->named_h = 0;
 	if (job->charged) {

@@ -14,7 +14,7 @@
  * keeps the first message that it gets, and sends it to all of its members.  So
  * does each switch that gets it from its parent.  Later, it answers each Probe
  * with the message until a member joins or a sum is complete.  If the parent
- * does not answer within half a second, the rack tells its members itself.
+ * does not answer within ISWITCH_ANSWER_NS, the rack tells its members itself.
  */
 #ifndef INNET_ISWITCH_SWITCH_LEFT_H
 #define INNET_ISWITCH_SWITCH_LEFT_H
@@ -22,8 +22,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/iswitch/job-segments.h"
 #include "common/iswitch/switch.h"
 
+#define ISWITCH_ANSWER_NS ((uint64_t)1500000000)	/* time in which the
+							 * parent answers */
 #define ISWITCH_LEFT_NS ((uint64_t)500000000)	/* a member that has left may
 						 * join again in this time */
 
@@ -77,7 +80,7 @@ static inline bool
 iswitch_tells_parent(const struct iswitch_job *job,
     const struct iswitch_departure *d)
 {
-	return !d->agreed && job->parent.wanted &&
+	return !d->from_parent && job->parent.wanted &&
 	    job->parent.membership.cf.wants_left;
 }
 
@@ -100,19 +103,12 @@ iswitch_send_left(struct iswitch *s, const struct job *j,
 	    m != NULL ? &m->at : NULL, msg, (size_t)(p - msg));
 }
 
-/* Return the number of sums that the job has completed or has been sent. */
-static inline uint64_t
-iswitch_count_sums(const struct job *j)
-{
-	return j->n[JOB_RESULTS] + j->n[JOB_FROM_PARENT];
-}
-
 /* Does the switch keep a Left message that is still true? */
 static inline bool
 iswitch_knows_left(const struct iswitch_job *job)
 {
 	return job->left.known &&
-	    job->left.sums == iswitch_count_sums(&job->core);
+	    job->left.results == job_count_results(&job->core);
 }
 
 static inline void
@@ -126,16 +122,16 @@ iswitch_pass_left(struct iswitch *s, struct job *j, const struct member *from,
     const struct control_left *left, uint64_t now_ns)
 {
 	struct iswitch_departure *d = &s->job[j->index]->left;
-	const bool known = iswitch_knows_left(s->job[j->index]),
-	    agreed = known && d->agreed;
+	const bool is_news = !iswitch_knows_left(s->job[j->index]) ||
+	    (from == NULL && !d->from_parent);
 
-	if (!known || (from == NULL && !agreed))
+	if (is_news)
 		*d = (struct iswitch_departure){ .known = true,
-		    .agreed = from == NULL, .since_ns = now_ns, .left = *left,
-		    .sums = iswitch_count_sums(j) };
+		    .from_parent = from == NULL, .since_ns = now_ns,
+		    .results = job_count_results(j), .left = *left };
 	if (iswitch_tells_parent(s->job[j->index], d)) {
 		iswitch_send_left(s, j, NULL, d, now_ns);
-	} else if (!known || (from == NULL && !agreed)) {
+	} else if (is_news) {
 		for (uint32_t i = 0; i < j->members.count; i++)
 			iswitch_send_left(s, j, &j->members.m[i], d, now_ns);
 	} else if (from != NULL) {
@@ -199,7 +195,7 @@ iswitch_tell_left(struct iswitch *s, struct job *j, const struct member *m)
 	waits = iswitch_tells_parent(job, &d);
 	if (waits)
 		iswitch_send_left(s, j, NULL, &d, now_ns);
-	if (!waits || now_ns >= d.since_ns + ISWITCH_LEFT_NS)
+	if (!waits || now_ns >= d.since_ns + ISWITCH_ANSWER_NS)
 		iswitch_send_left(s, j, m, &d, now_ns);
 }
 

@@ -180,12 +180,14 @@ struct iswitch_parent {
 					 * it went back */
 };
 
-/* A Left message that a switch keeps. */
+/* A member that has left, so that no sum can be completed. */
 struct iswitch_departure {
-	bool known;
-	bool agreed;			/* the parent has sent it */
-	uint64_t since_ns;		/* time when it arrived */
-	uint64_t sums;			/* number of sums at that time */
+	bool known;			/* a Left message about it has
+					 * arrived */
+	bool from_parent;		/* the parent has sent this message */
+	uint64_t since_ns;		/* time for which left.ago_ms is true */
+	uint64_t results;		/* number of results when the message
+					 * arrived */
 	struct control_left left;
 };
 
@@ -194,7 +196,8 @@ struct iswitch_job {
 	struct iswitch_parent parent;
 	struct channel_client channel;	/* secure channel to the parent */
 	uint16_t named_h;		/* H that the first Join named, or 0 */
-	struct iswitch_departure left;
+	struct iswitch_departure left;	/* from the Left message that the switch
+					 * keeps, if any */
 	union addr group;		/* multicast group of the job's results;
 					 * family 0: none */
 	struct iswitch_receiver receiver[ISWITCH_RECEIVERS];

@@ -19,6 +19,8 @@
 
 #include "common/net/timer.h"
 
+#define SPIN_MAX_NS TIMER_SECOND_NS	/* longest time of --spin */
+
 struct spin {
 	uint64_t ns;			/* how long to poll after the last
 					 * packet; 0: never */
@@ -26,8 +28,8 @@ struct spin {
 };
 
 /*
- * Return a spin of this length, or one that never polls if this process may use
- * only one processor.
+ * Poll for ns after a packet, but never if this process may use only one
+ * processor.
  */
 static inline struct spin spin_for(uint64_t ns);
 

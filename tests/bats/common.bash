@@ -53,8 +53,8 @@ await() {
 	return 1
 }
 
-# jq ...: jq, but -e also fails if the input is empty; jq 1.6 would succeed, and a
-# test of the output of a command that failed would pass
+# jq ...: jq, but -e also fails if the input is empty; jq 1.6 would succeed, and
+# a test of the output of a command that failed would pass
 jq() {
 	local out rc=0
 	case " $* " in

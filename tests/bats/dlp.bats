@@ -206,7 +206,8 @@ filter_agrees() {
 		tail -n 1 to.out | jq -e '.steps == 20 and .gradients == 60 and .mismatched == 0'
 		jq -se 'length == 3 and all(.results == 20)' w?.json
 		[ $what = innet-ps ] || filter_agrees to --reduce median
-		innet-aom -q -p dlp --udp-port "$(cat to.port)" -r in.pcap -r out.pcap --total --json |
+		innet-aom -q -p dlp --udp-port "$(cat to.port)" -r in.pcap \
+			-r out.pcap --total --json |
 			jq -e '.steps == 20 and .measured == 20 and .missing == 0'
 	done; done
 }

@@ -69,13 +69,14 @@ hundred_results() {
 	kill -0 "$w2"
 }
 
-@test "although packets are lost, all workers of a hierarchy end and name the member" {
+@test "despite losses, all workers of a hierarchy end and name the member" {
 	printf 'a key of sixteen bytes\n' >key
 	chmod 600 key
-	set -- --key key --impair loss=20%
+	set -- --key key --impair loss=5%
 	serve core innet-switch -q -p iswitch -H 2 "$@"
 	for r in 0 1; do
-		serve rack$r innet-switch -q -p iswitch -H 2 --parent "$core" --number $r "$@"
+		serve rack$r innet-switch -q -p iswitch -H 2 --parent "$core" \
+			--number $r "$@"
 	done
 	for w in 0 1; do sum rack0 $w --ranks 4 "$@"; done
 	for w in 2 3; do sum rack1 $w --ranks 4 "$@"; done
@@ -83,8 +84,8 @@ hundred_results() {
 	kill "$w1"
 	for w in 0 2 3; do
 		fails $w
-		grep -E 'job 1: worker 1 \(127\.0\.0\.1:[0-9]+\) left' w$w.err ||
-			{ head w*.err; false; }
+		grep -E 'job 1: worker 1 \(127\.0\.0\.1:[0-9]+\) left' \
+			w$w.err || { head w*.err; false; }
 	done
 }
 

@@ -133,7 +133,7 @@ close_counters() {
 	run -2 innet-switch --no-offload
 	run -2 innet-switch --spin 50us
 	[[ "$output" = *"--spin"* ]]
-	run -2 innet-switch --listen 127.0.0.1:0 --spin 2s
+	run -2 timeout 10 innet-switch --listen 127.0.0.1:0 --spin 2s
 }
 
 @test "a dozen workers at full speed on one switch all get service" {

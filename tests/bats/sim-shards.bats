@@ -224,7 +224,7 @@ damaged() {
 	    "links[0].propagation": [range(10) | "\(.)ns"] }' s.json >t.json
 	mkfifo out
 	innet-sim -q --csv --total --columns sent t.json >out 3>&- & pids=$!
-	# the results of all points are in memory before the first line is written
+	# the results of all points are in memory before a line is written
 	{
 		read -r line
 		[ "$(wc -l <"/proc/$pids/maps")" -lt 300 ]

@@ -266,3 +266,9 @@ objects() {
 		! "$t" --help | grep -q -e --json || grep -q "^$t " <<<"$json"
 	done
 }
+
+@test "in tests, jq -e fails if its input is empty" {
+	run -4 jq -e . </dev/null
+	run -4 jq -es '.[]' </dev/null
+	[ "$(jq -e .a <<<'{"a":1}')" = 1 ]
+}

@@ -9,14 +9,16 @@ setup_file() {
 	for py in python3 /usr/bin/python3; do
 		"$py" -c 'import torch' 2>/dev/null || continue
 		mkfifo "$BATS_FILE_TMPDIR/calls"
-		"$py" "$torch_rank" "$BATS_FILE_TMPDIR/calls" >"$BATS_FILE_TMPDIR/out" 2>&1 3>&- &
+		"$py" "$torch_rank" "$BATS_FILE_TMPDIR/calls" \
+			>"$BATS_FILE_TMPDIR/out" 2>&1 3>&- &
 		echo $! >"$BATS_FILE_TMPDIR/pid"
 		return 0
 	done
 }
 
 teardown_file() {
-	[ ! -e "$BATS_FILE_TMPDIR/pid" ] || kill "$(cat "$BATS_FILE_TMPDIR/pid")"
+	local pid=$BATS_FILE_TMPDIR/pid
+	[ ! -e "$pid" ] || kill "$(cat "$pid")"
 }
 
 setup() {
@@ -46,7 +48,8 @@ start() {
 	rm -f rank*.pid rank*.out rank*.err
 	env -0 >env
 	{ printf '%q ' "$PWD" "$@"; echo; } |
-		timeout 60 tee "$BATS_FILE_TMPDIR/calls" >/dev/null || { cat "$BATS_FILE_TMPDIR/out"; return 1; }
+		timeout 60 tee "$BATS_FILE_TMPDIR/calls" >/dev/null ||
+		{ cat "$BATS_FILE_TMPDIR/out"; return 1; }
 	ranks=''
 	for ((r = 0; r < n; r++)); do
 		await "rank$r.pid"
@@ -76,7 +79,8 @@ ranks() {
 	local p
 	start "$@"
 	for p in $ranks; do within 300 ended "$p"; done
-	[ "$(cat rank*.out | grep -c '^rank [0-9]*: right$')" -eq "$1" ] || { tail -n 5 rank*.err; return 1; }
+	[ "$(cat rank*.out | grep -c '^rank [0-9]*: right$')" -eq "$1" ] ||
+		{ tail -n 5 rank*.err; return 1; }
 }
 
 @test "two ranks get the bits of gloo, at lengths around segments and the ring" {
@@ -141,7 +145,8 @@ failed() {
 	local p
 	p=$(cut -d' ' -f$(($1 + 1)) <<<"${ranks# }")
 	within 60 ended "$p"
-	grep "^rank $1: error: .*rank [0-9]*: .*$2" "rank$1.out" || { tail -n 5 "rank$1".*; return 1; }
+	grep "^rank $1: error: .*rank [0-9]*: .*$2" "rank$1.out" ||
+		{ tail -n 5 "rank$1".*; return 1; }
 }
 
 @test "if a rank is killed, the others raise an exception that names it" {

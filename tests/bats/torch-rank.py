@@ -2,11 +2,12 @@
 
     torch-rank.py FIFO
 
-To import torch takes seconds of processor time, so one process imports it and becomes
-all ranks of all tests.  It reads lines "FOLDER N FUNCTION [ARGUMENT...]" from FIFO, and
-forks N ranks for each line.  A rank runs in FOLDER with the environment in the file
-"env" there, and calls the function.  It prints "rank R: right" if all results are
-right.  Rank R writes to rankR.out and rankR.err, and its process is in rankR.pid.
+To import torch takes seconds of processor time, so one process imports it, and
+all ranks of all tests are forked from this process.  It reads lines "FOLDER N
+FUNCTION [ARGUMENT...]" from FIFO, and forks N ranks for each line.  A rank runs
+in FOLDER with the environment in the file "env" there, and calls the function.
+It prints "rank R: right" if all results are right.  Rank R writes to rankR.out
+and rankR.err, and its process id is in rankR.pid.
 
 INNET_TIMEOUT in the environment is the timeout of the process group in seconds.
 """
@@ -460,7 +461,7 @@ def become(folder, rank, world):
 
 def serve(fifo):
     """Fork ranks.  Return in each rank, with the words of its call."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)       # the kernel removes ranks
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)   # leave no zombies
     for line in open(os.open(fifo, os.O_RDWR)):
         folder, world, *call = shlex.split(line)
         for rank in range(int(world)):

@@ -8,6 +8,7 @@
 #include "common/base/message.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
+#include "common/net/spin.h"
 #include "common/net/timer.h"
 
 #include "cmd/innet-memory/server/conf.h"
@@ -122,7 +123,7 @@ parse_option(int ch, struct conf *cf)
 	case SAVE_EVERY: parse_time(TIMER_SECOND_NS, &cf->save_every_ns); break;
 	case DURATION: parse_time(1, &cf->duration_ns); break;
 	case SPIN:
-		opt_check("time", optarg, num_time(optarg, 0, TIMER_SECOND_NS,
+		opt_check("time", optarg, num_time(optarg, 0, SPIN_MAX_NS,
 		    &cf->spin_ns));
 		break;
 	case CLIENTS:

@@ -1,4 +1,5 @@
 /* Test how long a process polls before it sleeps. */
+#include <time.h>
 #include <unistd.h>
 
 #include "common/net/spin.h"
@@ -38,6 +39,43 @@ test_one_processor(void)
 	    "with more processors it does");
 }
 
+/* Return the processor time of this process, in ns. */
+static uint64_t
+used_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return timer_from_timespec(&ts);
+}
+
+/* Return the processor time of a wait of 50 ms, in which s polls or sleeps. */
+static uint64_t
+wait_for_nothing(struct spin *s)
+{
+	const uint64_t begin = used_ns();
+	sigset_t none;
+
+	sigemptyset(&none);
+	spin_poll(s, NULL, 0, 50 * MS, &none, timer_mono_ns());
+	return used_ns() - begin;
+}
+
+static void
+test_processor_time(void)
+{
+	struct spin s = { .ns = 50 * MS };
+	const uint64_t sleeping = wait_for_nothing(&s);
+	uint64_t polling;
+
+	spin_note(&s, timer_mono_ns());
+	polling = wait_for_nothing(&s);
+	ok(polling > 5 * sleeping, "polling takes more processor time than "
+	    "sleeping");
+	note("%.3f ms and %.3f ms", (double)polling / MS,
+	    (double)sleeping / MS);
+}
+
 static void
 test_poll(void)
 {
@@ -70,6 +108,7 @@ main(void)
 {
 	test_time();
 	test_one_processor();
+	test_processor_time();
 	test_poll();
 	return tap_end();
 }
