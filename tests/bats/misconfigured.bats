@@ -77,7 +77,8 @@ refused() { made "innet-worker: $switch: $1" --switch "$switch" "${@:2}"; }
 	refused 'job 1: its answers are not authenticated; give both the same --key' -p iswitch --worker 0 --key one --give-up 300ms
 	why='its answers are not authenticated; give both the same --key'
 	why="no valid answer to a Join for [0-9.]+ s; $why"
-	goes_on "$switch: job 1: $why" -p iswitch --worker 0 --switch "$switch" --key one
+	goes_on "$switch: job 1: $why" -p iswitch --worker 0 \
+		--switch "$switch" --key one
 }
 
 @test "errors explain that there is no room for a job" {
