@@ -1,11 +1,12 @@
-"""frames.py send IFACE MAC | recv IFACE SECONDS | attached IFACE | load ADDR RATE
+"""frames.py send IFACE MAC | recv IFACE SECONDS N | attached IFACE | load ADDR RATE
            rxvlan IFACE...
            play IFACE MAC FILE VLAN | heard IFACE SECONDS | same FILE FILE
            updates IFACE MAC N VLAN,ADDR,PORT,WORKER,VALUE... | values IFACE SECONDS
            capture FILE N VLAN,ADDR,PORT,WORKER,VALUE... | inside FILE
 
 send:      frames of every kind a switch in the path must not touch, to MAC
-recv:      those that came, in hex, in order, until none has for SECONDS
+recv:      those that came, in hex, in order, until none has for SECONDS;
+           as long as fewer than N have come, until none has for 20 s
 rxvlan:    does each take VLAN tags off the frames that come?  on or off
 attached:  how many programs are at the ingress hook of IFACE
 play:      the frames of a capture at IFACE, to MAC, with a tag (VLAN)
@@ -97,9 +98,9 @@ def play(name, mac, path, vlan):
         at += 16 + n
 
 
-def came(name, seconds, wanted):
+def came(name, seconds, wanted, count=0):
     """Each wanted frame, with the tag that the kernel took off, until none
-    has come for so many seconds."""
+    has come for so many seconds, or for 20 if fewer than count have."""
     s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
     s.bind((name, 3))
     s.setsockopt(socket.SOL_SOCKET, 33, 1 << 24)    # SO_RCVBUFFORCE
@@ -107,22 +108,25 @@ def came(name, seconds, wanted):
     s.settimeout(0.1)
     last = time.monotonic() + 20        # it may be long before any comes
     print("ready", flush=True)
-    while time.monotonic() < last + seconds:
+    while True:
         try:
             f, more, _, at = s.recvmsg(65536, 256)
         except socket.timeout:
-            continue
+            if time.monotonic() < last + (20 if count > 0 else seconds):
+                continue
+            return
         for _, kind, aux in more:
             status, _, _, _, _, tci, tpid = struct.unpack("IIIHHHH", aux[:20])
             if kind == 8 and status & 0x10:
                 f = f[:12] + struct.pack("!HH", tpid, tci) + f[12:]
         if at[2] != 4 and wanted(f):
             last = time.monotonic()
+            count -= 1
             yield f
 
 
-def recv(name, seconds):
-    for f in came(name, seconds, lambda f: f[-17:-1] == MARK):
+def recv(name, seconds, count):
+    for f in came(name, seconds, lambda f: f[-17:-1] == MARK, count):
         print(f[14:].hex(), flush=True)
 
 
@@ -283,7 +287,7 @@ def load(host, rate):
 if sys.argv[1] == "send":
     send(sys.argv[2], sys.argv[3])
 elif sys.argv[1] == "recv":
-    recv(sys.argv[2], float(sys.argv[3]))
+    recv(sys.argv[2], float(sys.argv[3]), int(sys.argv[4]))
 elif sys.argv[1] == "play":
     play(*sys.argv[2:5], int(sys.argv[5]))
 elif sys.argv[1] == "heard":

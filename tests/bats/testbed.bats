@@ -144,7 +144,7 @@ between() { awk -v x="$3" -v a="$1" -v b="$2" 'BEGIN { exit !(x >= a && x <= b) 
 			testbed.sh exec w0 sh -c 'echo $$ >inside; exec sleep 1000' 3>&- &
 		await inside
 		kill -s $signal $!
-		run wait $!
+		wait $! || :
 		until_true absent $! w0
 		run ! running "$(cat inside)"
 		rm inside
