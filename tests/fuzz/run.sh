@@ -8,6 +8,7 @@ seconds=$1
 shift
 status=0
 for target; do
+	target=${target##*/}
 	work=fuzz-work/$target
 	mkdir -p "$work"
 	"./tests/fuzz/fuzz-$target" -max_total_time="$seconds" -timeout=10 \
