@@ -144,6 +144,7 @@ add_member(struct columns *t, const cJSON *m)
 	columns_add(t, "%s", values_string(values_get(m, "parent")));
 	columns_add(t, "%s", values_number(values_get(m, "last_heard_ms"),
 	    text));
+	columns_add(t, "%s", values_number(values_get(m, "late"), text));
 	columns_add(t, "%s", values_number(values_get(m, "missing"), text));
 }
 
@@ -163,8 +164,8 @@ void
 show_members(FILE *f, const cJSON *j)
 {
 	static const char *const heads[] = { "id", "worker", "address",
-	    "type", "parent", "heard ms", "missing", "lag" };
-	struct columns t = { .n = 8, .left = 7 << 2 | 1 << 7 };
+	    "type", "parent", "heard ms", "late", "missing", "lag" };
+	struct columns t = { .n = 9, .left = 7 << 2 | 1 << 8 };
 	const cJSON *m;
 	double most = 0;
 

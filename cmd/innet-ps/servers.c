@@ -64,9 +64,9 @@ sums_settle(void *conf, struct program_place *place)
 		    "answers each vector alone";
 	job->whole = !job->async;
 	job->server = job->async;
-	if (job->whole && job->reduce.kind == REDUCE_SUM) {
+	if (job->whole && job->rule.reduce.kind == REDUCE_SUM) {
 		/* add the vectors when all of them have arrived */
-		job->reduce.kind = REDUCE_ORDERED;
+		job->rule.reduce.kind = REDUCE_ORDERED;
 		job->as_came = true;
 	}
 	place->dry_run = cf->elements > 0; /* a server needs no memory plan */

@@ -15,6 +15,7 @@
 #include "common/base/message.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
+#include "common/iswitch/job-rule.h"
 #include "common/iswitch/members.h"
 #include "common/net/spin.h"
 #include "common/net/timer.h"
@@ -29,7 +30,7 @@ enum {
 	JSON, NO_OFFLOAD, SPIN, IMPAIR, JOB, FLOATS, WINDOW, KEY, AUTH, CHECK,
 	STALENESS,
 	RATE, MAXIMIZE, MINIMIZE, PACE, EVERY, REDUCE, SESSION, RESET, STDIO,
-	RANKS
+	RANKS, STRAGGLER
 };
 
 static const struct worker_mode modes[] = {
@@ -54,7 +55,8 @@ static const struct { int ch; unsigned modes; } mode_options[] = {
 	{ CHECK, SYNC }, { STALENESS, ASYNC }, { RATE, ASYNC },
 	{ MAXIMIZE, OLAF | ASYNC }, { MINIMIZE, OLAF | ASYNC },
 	{ PACE, ASYNC }, { EVERY, ASYNC },
-	{ NOWAIT, ASYNC }, { REDUCE, DLP }, { SESSION, DLP }, { RESET, DLP },
+	{ NOWAIT, ASYNC }, { REDUCE, SYNC | DLP }, { STRAGGLER, SYNC },
+	 { SESSION, DLP }, { RESET, DLP },
 };
 
 static const struct opt opts[] = {
@@ -109,8 +111,13 @@ static const struct opt opts[] = {
 	    "olaf: transmission control, with a threshold T: none (default), "
 	    "urgent[:T], fair[:T], urgent-locked[:T] or fair-locked[:T]" },
 	{ REDUCE, "reduce", "HOW",
-	    "dlp: rule by which the aggregator combines gradients: mean "
-	    "(default) or median" },
+	    "rule by which gradients are combined; dlp: mean (default) or "
+	    "median; iswitch, with --ranks: sum, ordered, fixed, median or "
+	    "trimmed:N (default: the switch's --reduce)" },
+	{ STRAGGLER, "straggler", "TIME",
+	    "iswitch, with --ranks: TIME after the first gradient, the switch "
+	    "completes the sum without the late ones (default: the switch's "
+	    "--straggler)" },
 	{ SESSION, "session", "LIST",
 	    "dlp: lead the session, with settings such as "
 	    "nodes=N,iterations=N,scale=N" },
@@ -175,6 +182,7 @@ struct conf {
 	struct worker_conf worker;
 	struct key key;
 	const char *key_file, *capture;	/* paths; NULL: not given */
+	const char *reduce;		/* argument of --reduce, or NULL */
 	uint64_t seen;	/* bit set of the options that were given; bit 0 is
 			 * OPT_LONG */
 	bool seeded;
@@ -278,6 +286,12 @@ parse_sync(int ch, struct conf *cf)
 			    MEMBERS_MAX, &v));
 		w->members = (uint16_t)v;
 		return true;
+	case REDUCE: cf->reduce = optarg; return true;
+	case STRAGGLER:
+		opt_check("time", optarg, num_time(optarg, 1000,
+		    WORKER_STRAGGLER_NS, &v));
+		w->rule.straggler_us = (uint32_t)(v / 1000);
+		return true;
 	case WINDOW:
 		opt_check("window", optarg, num_u64(optarg, 1, 1 << 20, &v));
 		w->window = (uint32_t)v;
@@ -331,12 +345,7 @@ parse_async(int ch, struct worker_conf *w)
 static bool
 parse_dlp(int ch, struct worker_dlp *d)
 {
-	static const char *const reduces[] = { "mean", "median", NULL };
-
 	switch (ch) {
-	case REDUCE:
-		d->median = opt_word("reduction", optarg, reduces) == 1;
-		return true;
 	case SESSION:
 		opt_check("session", optarg, dlp_session_parse(optarg,
 		    &d->session));
@@ -405,6 +414,35 @@ parse_other(int ch, struct conf *cf)
 	}
 }
 
+/* Parse --reduce, whose words depend on the program, and check --straggler. */
+static void
+settle_reduce(struct conf *cf)
+{
+	static const char *const dlp_words[] = { "mean", "median", NULL };
+	struct worker_conf *w = &cf->worker;
+	struct job_rule rule = { 0 };
+
+	if (w->mode->run == dlp_run) {
+		w->dlp.median = cf->reduce != NULL &&
+		    opt_word("reduction", cf->reduce, dlp_words) == 1;
+		return;
+	}
+	if (cf->reduce != NULL) {
+		opt_check("reduction", cf->reduce, reduce_parse(cf->reduce,
+		    &rule.reduce));
+		w->rule.reduce = job_rule_on_wire(&rule).reduce;
+		w->rule.detail = job_rule_on_wire(&rule).detail;
+	}
+	if (control_names_rule(&w->rule) && w->members == 0)
+		errx(2, "--%s needs --ranks: the first member of a job names "
+		    "both to the switch", cf->reduce != NULL ? "reduce" :
+		    "straggler");
+	if (w->rule.reduce == 1 + REDUCE_TRIMMED &&
+	    w->members < reduce_needs(&rule.reduce, w->members))
+		errx(2, "--reduce %s needs --ranks of at least %" PRIu32,
+		    cf->reduce, reduce_needs(&rule.reduce, w->members));
+}
+
 /*
  * Refuse options of other modes, and combinations of options that do not work.
  */
@@ -429,6 +467,7 @@ check_options(struct conf *cf)
 			o++;
 		errx(2, "--%s cannot be used with %s", o->name, mode->options);
 	}
+	settle_reduce(cf);
 	why = tag_auth_resolve(&w->auth, cf->key.set);
 	if (why != NULL)
 		errx(2, "%s", why);

@@ -19,12 +19,16 @@
 #include "common/net/udp-io.h"
 #include "common/queue/txctl.h"
 #include "common/traffic/impair.h"
+#include "common/wire/control.h"
 #include "common/wire/dlp.h"
 #include "common/auth/key-change.h"
 #include "common/auth/tag.h"
 #include "common/wire/seg.h"
 #include "common/wire/stream-order.h"
 #include "common/wire/stream.h"
+
+#define WORKER_STRAGGLER_NS UINT64_C(3600000000000)	/* largest value of
+							 * --straggler */
 
 enum {
 	WORKER_FLOATS_MAX = UINT16_MAX,	/* largest value of --floats */
@@ -49,6 +53,8 @@ struct worker_conf {
 	uint32_t worker;
 	uint16_t members;	/* number of members of the job; 0: the value
 				 * of the switch */
+	struct control_rule rule;	/* rule of the job; all 0: the rule of
+					 * the switch */
 	uint32_t floats;	/* number of floats in a segment; 0: the value
 				 * of the job */
 	uint32_t window;	/* number of segments in flight; 0: automatic */

@@ -111,7 +111,7 @@ static inline uint16_t job_force_broadcast(struct job *j, const struct seg *g,
 static inline void job_reset(struct job *j);
 
 /*
- * Complete each slot that has been filling for longer than cf->straggler_ns.
+ * Complete each slot that has been filling for longer than rule.straggler_ns.
  * If a slot has too few contributions for a result, let it wait for the same
  * time again.
  */
@@ -249,7 +249,7 @@ job_send_run(struct job *j, uint32_t id)
 {
 	struct member_flow *f = &j->members.m[id].flow;
 	const uint32_t most = JOB_RUN_BYTES / j->sums.stride + 1;
-	const uint8_t *p;
+	const uint8_t *p = NULL;
 	uint32_t n;
 
 	for (n = 0; n < most && (p = job_queued_packet(j, id)) != NULL; n++) {
@@ -604,6 +604,7 @@ job_add_sync(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 			return JOB_LATE;
 		job_restart_slot(j, at, t, g, now_ns);
 	} else if (s->state == SUMS_COMPLETE) {
+		m->late += !sums_has(&j->sums, at, id);
 		if (m->loss_detect != NULL ||
 		    job_answer_is_queued(j, id, t, g->index))
 			return JOB_DUPLICATE;
@@ -1002,10 +1003,10 @@ job_reset(struct job *j)
 static inline void
 job_complete_stragglers(struct job *j, uint64_t now_ns)
 {
-	while (j->cf->straggler_ns > 0 && j->sums.oldest != SUMS_NONE) {
+	while (j->rule.straggler_ns > 0 && j->sums.oldest != SUMS_NONE) {
 		const uint32_t at = j->sums.oldest;
 
-		if (j->sums.slot[at].began_ns + j->cf->straggler_ns > now_ns)
+		if (j->sums.slot[at].began_ns + j->rule.straggler_ns > now_ns)
 			break;
 		if (!job_has_too_few(j, at)) {
 			job_complete_slot(j, at);

@@ -26,7 +26,7 @@
 #include "common/auth/segment-tag.h"
 #include "common/iswitch/job-async-server.h"
 #include "common/iswitch/members.h"
-#include "common/iswitch/reduce.h"
+#include "common/iswitch/job-rule.h"
 #include "common/iswitch/sums.h"
 #include "common/switch/outbox.h"
 #include "common/wire/control.h"
@@ -82,7 +82,7 @@ enum job_count {
 
 /* The settings of all jobs of a switch. */
 struct job_conf {
-	struct reduce reduce;
+	struct job_rule rule;		/* unless a Join names another one */
 	uint16_t h;			/* threshold H; 0: H is the number of
 					 * members */
 	bool async;
@@ -98,8 +98,6 @@ struct job_conf {
 					 * of old results to keep */
 	uint64_t keep_bytes;		/* asynchronous: memory for kept
 					 * results, in bytes */
-	uint64_t straggler_ns;		/* longest time that a slot waits for
-					 * members; 0: no limit */
 	uint64_t member_timeout_ns;
 	uint32_t slots;			/* limit on the slots of all jobs; 0: no
 					 * limit */
@@ -157,6 +155,7 @@ struct job {
 					 * each time the job starts */
 	uint16_t h;			/* H as set by -H, a SetH message or a
 					 * Join; 0: the number of members */
+	struct job_rule rule;
 	bool open, halted;
 	bool parent_closed;		/* switch with a parent: the job of the
 					 * parent is not open yet */
@@ -227,11 +226,11 @@ enum {
 static inline const char *job_count_name(unsigned what);
 
 /*
- * Return the shape of the memory that a job with settings cf needs for vectors
- * of `elements` elements, with `floats` floats in a segment.
+ * Return the shape of the memory that a job with settings cf and this rule
+ * needs for vectors of `elements` elements, with `floats` floats in a segment.
  */
 static inline struct sums_shape job_shape(const struct job_conf *cf,
-    uint32_t elements, uint32_t floats);
+    const struct job_rule *rule, uint32_t elements, uint32_t floats);
 
 /*
  * Limit the slots of shape s to half of the free slots, because other jobs need
@@ -450,7 +449,8 @@ job_count_name(unsigned what)
 }
 
 static inline struct sums_shape
-job_shape(const struct job_conf *cf, uint32_t elements, uint32_t floats)
+job_shape(const struct job_conf *cf, const struct job_rule *rule,
+    uint32_t elements, uint32_t floats)
 {
 	struct sums_shape s = { .elements = elements, .floats = floats,
 	    .segs = seg_count(elements, floats), .words = 1,
@@ -469,7 +469,7 @@ job_shape(const struct job_conf *cf, uint32_t elements, uint32_t floats)
 		    cf->keep_bytes / vector);
 		if (s.depth < 17)
 			s.depth = 17;
-	} else if (cf->straggler_ns > 0) {
+	} else if (rule->straggler_ns > 0) {
 		s.depth = 2 + cf->keep;
 	}
 	s.rows = cf->h > 4 ? cf->h : 4;
@@ -588,7 +588,7 @@ job_reserve(struct job *j, const struct sums_shape *s)
 	uint32_t *order;
 
 	if (!job_charge_budget(
-		j, sums_bytes(&j->cf->reduce, s) +
+		j, sums_bytes(&j->rule.reduce, s) +
 		       job_charged_socket_bytes(j->cf, s) +
 		       job_member_bytes(j, j->members.count, s->segs)))
 		return false;
@@ -683,7 +683,7 @@ static inline bool
 job_start(struct job *j, const struct sums_shape *s, uint32_t next)
 {
 	job_release(j);
-	if (!job_reserve(j, s) || !sums_init(&j->sums, &j->cf->reduce, s) ||
+	if (!job_reserve(j, s) || !sums_init(&j->sums, &j->rule.reduce, s) ||
 	    !job_make_identity(j) ||
 	    (j->cf->server && !job_async_server_init(&j->server, s->elements,
 	    s->floats, sums_head_bytes(s)))) {
@@ -727,7 +727,7 @@ job_threshold(const struct job *j, int64_t t)
 static inline bool
 job_may_be_partial(const struct job *j)
 {
-	return j->cf->straggler_ns > 0 ||
+	return j->rule.straggler_ns > 0 ||
 	    (j->h != 0 && j->h < j->members.present);
 }
 
@@ -885,7 +885,7 @@ job_has_too_few(const struct job *j, uint32_t at)
 {
 	const struct sums_slot *s = &j->sums.slot[at];
 
-	return s->rows < reduce_needs(&j->cf->reduce,
+	return s->rows < reduce_needs(&j->rule.reduce,
 	    job_threshold(j, s->iteration));
 }
 
@@ -963,7 +963,7 @@ job_is_assembling(const struct job *j)
 	const uint32_t n = j->members.present;
 
 	return !j->open && !j->parent_closed && j->h == 0 && n > 0 &&
-	    n >= reduce_needs(&j->cf->reduce, n);
+	    n >= reduce_needs(&j->rule.reduce, n);
 }
 
 static inline void
@@ -989,9 +989,9 @@ job_deadline_ns(const struct job *j)
 		due = j->timeout_check_ns;
 	if (j->ask_ns < due)
 		due = j->ask_ns;
-	if (j->cf->straggler_ns > 0 && j->sums.oldest != SUMS_NONE) {
-		at =
-		    j->sums.slot[j->sums.oldest].began_ns + j->cf->straggler_ns;
+	if (j->rule.straggler_ns > 0 && j->sums.oldest != SUMS_NONE) {
+		at = j->sums.slot[j->sums.oldest].began_ns +
+		    j->rule.straggler_ns;
 		due = at < due ? at : due;
 	}
 	return due;

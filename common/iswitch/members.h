@@ -102,6 +102,9 @@ struct member {
 						 * repaired */
 	uint64_t added;		/* number of the member's contributions that
 				 * were added */
+	uint64_t late;		/* number of the member's contributions that
+				 * arrived after the sum had been completed
+				 * without them */
 	/* The allowance is the number of repeated results that the member may
 	 * still get.  The other fields are the number of the job's results when
 	 * the allowance was last updated, and the time of the last repeated

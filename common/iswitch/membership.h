@@ -78,6 +78,8 @@ struct membership_conf {
 					 * have left and fewer than H remain */
 	uint16_t h;			/* if wants_left: H of the job, or 0 for
 					 * the H of the switch */
+	struct control_rule rule;	/* if wants_left: rule of the job, or 0
+					 * for the rule of the switch */
 	bool repairs;			/* this member supports Probe, STATE and
 					 * NACK */
 	bool sends_state;		/* the member offers its state to
@@ -407,6 +409,19 @@ membership_was_in(const struct membership *m, const struct control_ack *a)
 }
 
 /*
+ * Does the switch combine contributions by the rule that our Join named?  A
+ * switch that is older than these rules ignores them.
+ */
+static inline bool
+membership_has_rule(const struct membership *m, const struct control_ack *a)
+{
+	const struct control_rule *r = &m->cf.rule;
+
+	return (r->reduce == 0 || r->reduce == a->rule.reduce) &&
+	    (r->straggler_us == 0 || r->straggler_us == a->rule.straggler_us);
+}
+
+/*
  * Enter the job, because the switch has accepted our Join, and copy the values
  * of the job.
  */
@@ -420,6 +435,12 @@ membership_enter(struct membership *m, const struct control_ack *a)
 	    (m->segs > 0 && a->floats != m->floats) ||
 	    seg_count(a->elements, a->floats) > SEG_INDEX_MAX) {
 		m->status = CONTROL_BAD_VALUE;
+		return membership_end_with(m, MEMBERSHIP_REFUSED);
+	}
+	if (!membership_has_rule(m, a)) {
+		snprintf(m->status_text, sizeof(m->status_text), "it is too "
+		    "old for --reduce and --straggler of a worker");
+		m->status = CONTROL_REFUSED;
 		return membership_end_with(m, MEMBERSHIP_REFUSED);
 	}
 	m->floats = a->floats;
@@ -719,7 +740,8 @@ membership_make_join(const struct membership *m,
 	    .in_multicast_group = m->in_multicast_group,
 	    .wants_instance = true,
 	    .wants_left = m->cf.wants_left,
-	    .h = m->cf.h };
+	    .h = m->cf.h,
+	    .rule = m->cf.rule };
 }
 
 static inline size_t

@@ -128,7 +128,7 @@ iswitch_set_defaults(void *conf)
 
 	*cf = (struct iswitch_settings){ 0 };
 	cf->iswitch.job = (struct job_conf){
-	    .reduce = { .kind = REDUCE_SUM, .fixed_bits = 24 },
+	    .rule.reduce = { .kind = REDUCE_SUM, .fixed_bits = 24 },
 	    .keep = 16, .keep_bytes = 64000000,
 	    .member_timeout_ns = 10000000000 };
 }
@@ -195,11 +195,12 @@ iswitch_set_option(void *conf, int option, const char *arg)
 	case ISWITCH_ASYNC: j->async = true; return NULL;
 	case ISWITCH_REDUCE:
 		cf->reduce = arg;
-		return reduce_parse(arg, &j->reduce);
+		return reduce_parse(arg, &j->rule.reduce);
 	case ISWITCH_BITS:
-		return iswitch_set_number(&cf->fixed_bits, arg, 1, 62);
+		return iswitch_set_number(&cf->fixed_bits, arg, 1,
+		    REDUCE_BITS_MAX);
 	case ISWITCH_STRAGGLER:
-		return num_time(arg, 1, INT64_MAX / 2, &j->straggler_ns);
+		return num_time(arg, 1, INT64_MAX / 2, &j->rule.straggler_ns);
 	case ISWITCH_TIMEOUT:
 		return num_time(arg, 1000000000, 65535 *
 		    (uint64_t)1000000000, &j->member_timeout_ns);
@@ -243,17 +244,17 @@ iswitch_check_job(struct iswitch_settings *cf)
 	const char *why;
 	uint64_t v = 0;
 
-	if (cf->fixed_bits != 0 && j->reduce.kind != REDUCE_FIXED)
+	if (cf->fixed_bits != 0 && j->rule.reduce.kind != REDUCE_FIXED)
 		return "--fixed-bits needs --reduce fixed";
-	j->reduce.fixed_bits = cf->fixed_bits != 0 ? cf->fixed_bits : 24;
-	if (j->h > 0 && j->h < reduce_needs(&j->reduce, j->h))
+	j->rule.reduce.fixed_bits = cf->fixed_bits != 0 ? cf->fixed_bits : 24;
+	if (j->h > 0 && j->h < reduce_needs(&j->rule.reduce, j->h))
 		return "--reduce trimmed:N needs -H of at least 2 N + 1";
 	if (j->slots != 0 && j->async)
 		return "--slots-of-sums cannot be used with --async";
 	if (j->slots != 0 && cf->iswitch.implicit > 0)
 		return "--slots-of-sums cannot be used with --members: without "
 		    "a Join, workers do not know the number of slots";
-	if (j->slots != 0 && (j->straggler_ns > 0 || cf->keep != NULL))
+	if (j->slots != 0 && (j->rule.straggler_ns > 0 || cf->keep != NULL))
 		return "--slots-of-sums cannot be used with --straggler or "
 		    "--keep, which need results that are kept";
 	if (cf->keep == NULL)
@@ -292,7 +293,7 @@ iswitch_check_place(struct iswitch_settings *cf, struct program_place *place)
 		    "switch by themselves";
 	if (!j->child)
 		return NULL;
-	if (j->reduce.kind >= REDUCE_MEDIAN)
+	if (j->rule.reduce.kind >= REDUCE_MEDIAN)
 		return "--reduce median and --reduce trimmed cannot be used "
 		    "with --parent: a median of medians is not the median";
 	if (cf->parent.sa.sa_family != own->sa.sa_family)
@@ -319,7 +320,7 @@ iswitch_check_settings(void *conf, struct program_place *place)
 		why = iswitch_check_place(cf, place);
 	if (why != NULL)
 		return why;
-	if (s->job.async && s->job.straggler_ns > 0)
+	if (s->job.async && s->job.rule.straggler_ns > 0)
 		return "--straggler cannot be used with --async, where no "
 		    "worker waits for another";
 	s->job.tagged = place->tagged;
@@ -343,7 +344,8 @@ iswitch_check_settings(void *conf, struct program_place *place)
 static inline struct sums_shape
 iswitch_shape_for(const struct iswitch_settings *cf)
 {
-	struct sums_shape s = job_shape(&cf->iswitch.job, cf->elements,
+	struct sums_shape s = job_shape(&cf->iswitch.job,
+	    &cf->iswitch.job.rule, cf->elements,
 	    cf->floats != 0 ? cf->floats : cf->iswitch.floats);
 
 	while (s.words > 0 && s.words * 64 < cf->iswitch.job.h)
@@ -370,7 +372,7 @@ iswitch_plan_memory(const void *conf, struct memory_part *part)
 	job_fit_slots(j, 0, &s);
 	vectors = sums_packets(&s) *
 	    (sums_head_bytes(&s) + 4 * (uint64_t)s.floats);
-	all = sums_bytes(&j->reduce, &s);
+	all = sums_bytes(&j->rule.reduce, &s);
 	part[n++] = (struct memory_part){ .name = "vectors",
 	    .number = s.depth + s.apart, .bytes = vectors };
 	if (s.span != 0)
@@ -388,7 +390,8 @@ iswitch_plan_memory(const void *conf, struct memory_part *part)
 	} else if (j->slots == 0 && s.depth < 2 + j->keep) {
 		s.depth = 2 + j->keep;
 		part[n++] = (struct memory_part){ .name = "kept results",
-		    .number = j->keep, .bytes = sums_bytes(&j->reduce, &s) -
+		    .number = j->keep,
+		    .bytes = sums_bytes(&j->rule.reduce, &s) -
 		    all, .grows = true };
 	}
 	return n;
@@ -451,6 +454,7 @@ iswitch_put_member(const struct job *j, uint32_t id, const union addr *own,
 	counters_word(c, "parent", addr_print(own, name));
 	counters_put(c, "last_heard_ms", member_silent_ns(m, now_ns) / 1000000);
 	counters_put(c, "added", m->added);
+	counters_put(c, "late", m->late);
 	counters_put(c, "missing", iswitch_count_missing(j, id));
 	counters_out(c);
 }
@@ -475,10 +479,13 @@ iswitch_put_former_member(const struct job *j, uint32_t id, struct counters *c,
 static inline void
 iswitch_put_job(const struct job *j, struct counters *c)
 {
+	char rule[JOB_RULE_TEXT_BYTES];
+
 	counters_put(c, "h", job_threshold(j, j->newest + 1));
 	counters_flag(c, "follows", j->h == 0);
 	counters_flag(c, "open", j->open);
 	counters_flag(c, "halted", j->halted);
+	counters_word(c, "rule", job_rule_print(&j->rule, rule));
 	counters_put(c, "elements", j->sums.s.elements);
 	counters_put(c, "floats", j->sums.s.floats);
 	counters_int(c, "iteration", job_has_memory(j) ?

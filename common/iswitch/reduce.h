@@ -57,6 +57,8 @@
 #define REDUCE_FIXED_NAN INT64_MIN	/* sum of an element if one of its terms
 					 * is NaN or infinite */
 
+enum { REDUCE_BITS_MAX = 62 };
+
 enum reduce_kind {
 	REDUCE_SUM, REDUCE_ORDERED, REDUCE_FIXED, REDUCE_MEDIAN, REDUCE_TRIMMED
 };
@@ -66,7 +68,7 @@ struct reduce {
 	uint32_t trim;		/* kind `trimmed`: number of smallest values,
 				 * and of largest values, that are dropped */
 	uint32_t fixed_bits;	/* kind `fixed`: number of bits after the binary
-				 * point, 1 to 62 */
+				 * point, 1 to REDUCE_BITS_MAX */
 };
 
 struct reduce_count {
@@ -101,6 +103,9 @@ struct robust_rows {
  * unchanged.  The field fixed_bits does not change, except that 0 becomes 24.
  */
 static inline const char *reduce_parse(const char *s, struct reduce *r);
+
+/* Return the name of a kind, as --reduce has it. */
+static inline const char *reduce_name(enum reduce_kind kind);
 
 /*
  * Return the smallest number of contributions that is enough for a result, if
@@ -484,18 +489,25 @@ robust_trimmed(uint8_t *out, const uint8_t *const row[], size_t k, size_t n,
 }
 
 static inline const char *
-reduce_parse(const char *s, struct reduce *r)
+reduce_name(enum reduce_kind kind)
 {
 	static const char *const name[] = {
-		"sum", "ordered", "fixed", "median", NULL
+		"sum", "ordered", "fixed", "median", "trimmed"
 	};
+
+	return name[kind];
+}
+
+static inline const char *
+reduce_parse(const char *s, struct reduce *r)
+{
 	uint64_t trim = 0;
 	const char *why;
 	unsigned k = 0;
 
-	while (name[k] != NULL && strcmp(s, name[k]) != 0)
+	while (k < REDUCE_TRIMMED && strcmp(s, reduce_name(k)) != 0)
 		k++;
-	if (name[k] == NULL) {
+	if (k == REDUCE_TRIMMED) {
 		if (strcmp(s, "trimmed") == 0)
 			return "the number of values to drop is missing, as in "
 			    "trimmed:2";

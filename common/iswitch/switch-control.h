@@ -49,7 +49,7 @@ iswitch_set_threshold(struct job *j, const struct control *c,
 
 	a->h = j->h;
 	if (!control_get_number(c, 2, &h) || h > MEMBERS_MAX ||
-	    (h > 0 && h < reduce_needs(&j->cf->reduce, (uint32_t)h))) {
+	    (h > 0 && h < reduce_needs(&j->rule.reduce, (uint32_t)h))) {
 		a->status = CONTROL_BAD_VALUE;
 		return;
 	}

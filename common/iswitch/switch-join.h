@@ -19,6 +19,7 @@
 #include "common/iswitch/members.h"
 #include "common/iswitch/sums.h"
 #include "common/iswitch/switch-left.h"
+#include "common/iswitch/switch-rule.h"
 #include "common/iswitch/switch-transfer.h"
 #include "common/iswitch/switch.h"
 
@@ -81,8 +82,7 @@ static inline void
 iswitch_release_job(struct iswitch *s, struct iswitch_job *job)
 {
 	job_release(&job->core);
-	if (job->named_h != 0)
-		job->core.h = job->named_h = 0;
+	iswitch_forget_named(s, job);
 	if (job->charged) {
 		quota_release(&s->quota, &job->founder, QUOTA_JOBS, 1);
 		quota_release(&s->quota, &job->founder, QUOTA_BYTES,
@@ -214,7 +214,8 @@ static inline enum control_status
 iswitch_start_job(struct iswitch *s, struct iswitch_job *job, uint32_t elements,
     uint32_t floats, uint32_t next)
 {
-	struct sums_shape shape = job_shape(&s->cf.job, elements, floats);
+	struct sums_shape shape = job_shape(&s->cf.job, &job->core.rule,
+	    elements, floats);
 
 	if (shape.segs > SEG_INDEX_MAX)
 		return CONTROL_BAD_VALUE;
@@ -585,6 +586,7 @@ iswitch_join_parent(struct iswitch *s, struct iswitch_job *job,
 	    .sends_state = true,
 	    .creates_job = join->creates_job,
 	    .wants_left = join->wants_left,
+	    .rule = iswitch_rule_for_parent(job),
 	    .floats = (uint16_t)job->core.sums.s.floats,
 	    .floats_max = (uint16_t)job->core.sums.s.floats,
 	    .give_up_ns = MEMBERSHIP_NEVER,
@@ -870,6 +872,7 @@ iswitch_found_job(struct iswitch *s, struct iswitch_job *job,
 	s->lacks_sockets = iswitch_lacks_sockets(s);
 	if (s->lacks_sockets || !iswitch_charge_job(s, job, from, now_ns))
 		return CONTROL_NO_ROOM;
+	iswitch_take_named(s, job, join);
 	status = iswitch_start_job(s, job, join->elements, floats, join->next);
 	if (status == CONTROL_DONE && !iswitch_charge_bytes(s, job))
 		status = CONTROL_NO_ROOM;
@@ -879,9 +882,6 @@ iswitch_found_job(struct iswitch *s, struct iswitch_job *job,
 	}
 	job->core.crc[0] = join->crc;
 	job->core.last_join_ns = now_ns;
-	job->named_h = s->cf.job.child ? 0 : join->h;
-	if (job->named_h != 0)
-		job->core.h = job->named_h;
 	return CONTROL_DONE;
 }
 
@@ -1046,7 +1046,7 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 		ref = NULL;
 	}
 	if (!iswitch_join_fits(s, job, &join, &floats) ||
-	    !iswitch_may_name_h(s, job, &join, a)) {
+	    !iswitch_may_name(s, job, &join, a)) {
 		a->status = CONTROL_BAD_VALUE;
 		iswitch_put_values(s, &job->core, MEMBERS_NONE, false, a);
 		return true;
@@ -1097,8 +1097,8 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 		iswitch_send_membership(s, job, now_ns);
 		return false;
 	} else if (join.type == CONTROL_SWITCH &&
-	    sums_keeps_rows(&s->cf.job.reduce) &&
-	    s->cf.job.reduce.kind != REDUCE_ORDERED) {
+	    sums_keeps_rows(&job->core.rule.reduce) &&
+	    job->core.rule.reduce.kind != REDUCE_ORDERED) {
 		status = CONTROL_REFUSED;
 		iswitch_put_reason(s, a, "no median of medians: its --reduce "
 		    "accepts only workers");
@@ -1133,6 +1133,8 @@ iswitch_receive_join(struct iswitch *s, const union addr *from,
 	iswitch_put_values(s, &job->core,
 	    status == CONTROL_DONE ? id : MEMBERS_NONE, join.wants_instance,
 	    a);
+	if (status == CONTROL_DONE && control_names_rule(&join.rule))
+		a->rule = job_rule_on_wire(&job->core.rule);
 	if (status != CONTROL_DONE && !iswitch_awaits_founder(job, now_ns))
 		iswitch_release_if_empty(s, job);
 	return true;

@@ -52,14 +52,6 @@ static inline void iswitch_pass_left(struct iswitch *s, struct job *j,
 static inline void iswitch_forget_left(struct iswitch_job *job);
 
 /*
- * May a Join name this H?  If not, write the reason into the Ack.  A switch
- * with a parent ignores H.
- */
-static inline bool iswitch_may_name_h(struct iswitch *s,
-    const struct iswitch_job *job, const struct control_join *join,
-    struct control_ack *a);
-
-/*
  * A member asks for Left messages.  Ask the parent for them, unless this rack
  * has done so already.
  */
@@ -197,30 +189,6 @@ iswitch_tell_left(struct iswitch *s, struct job *j, const struct member *m)
 		iswitch_send_left(s, j, NULL, &d, now_ns);
 	if (!waits || now_ns >= d.since_ns + ISWITCH_ANSWER_NS)
 		iswitch_send_left(s, j, m, &d, now_ns);
-}
-
-static inline bool
-iswitch_may_name_h(struct iswitch *s, const struct iswitch_job *job,
-    const struct control_join *join, struct control_ack *a)
-{
-	const uint32_t least = reduce_needs(&s->cf.job.reduce, join->h),
-	    h = job->named_h != 0 ? job->named_h : job->core.h;
-
-	if (join->h == 0 || s->cf.job.child)
-		return true;
-	if (join->h > MEMBERS_MAX)
-		iswitch_put_reason(s, a, "a job has at most %d members",
-		    MEMBERS_MAX);
-	else if (join->h < least)
-		iswitch_put_reason(s, a, "its --reduce needs at least %u "
-		    "members, and this worker expects %u", least, join->h);
-	else if (job_has_memory(&job->core) && join->h != h)
-		iswitch_put_reason(s, a, "it has %u members, and this worker "
-		    "expects %u", h != 0 ? h : job->core.members.present,
-		    join->h);
-	else
-		return true;
-	return false;
 }
 
 static inline void

@@ -196,6 +196,8 @@ struct iswitch_job {
 	struct iswitch_parent parent;
 	struct channel_client channel;	/* secure channel to the parent */
 	uint16_t named_h;		/* H that the first Join named, or 0 */
+	struct control_rule named_rule;	/* rule that the first Join named, or
+					 * all 0 */
 	struct iswitch_departure left;	/* from the Left message that the switch
 					 * keeps, if any */
 	union addr group;		/* multicast group of the job's results;
@@ -473,6 +475,7 @@ iswitch_make_job(struct iswitch *s, uint16_t id)
 		free(p[k]);
 	}
 	have->core.cf = &s->cf.job;
+	have->core.rule = s->cf.job.rule;
 	have->core.out = s->out;
 	have->core.budget = &s->budget;
 	have->core.index = k;

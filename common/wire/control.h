@@ -26,7 +26,8 @@ enum {
 	CONTROL_JOIN_BYTES = 22,	/* length of the body of a Join, after
 					 * which a byte of flags follows unless
 					 * all flags are 0 */
-	CONTROL_JOIN_MAX = 25,		/* length of the longest body of a
+	CONTROL_RULE_BYTES = 7,		/* length of the rule in a Join */
+	CONTROL_JOIN_MAX = 32,		/* length of the longest body of a
 					 * Join */
 	CONTROL_PAGE_BYTES = 1400,	/* length of the longest JSON text in
 					 * one Ack */
@@ -82,6 +83,20 @@ struct control {
 };
 
 /* The body of a Join. */
+/*
+ * How a job combines contributions, as the first member of the job names it in
+ * its Join.  A field that is 0 means: as the switch's options say.
+ */
+struct control_rule {
+	uint8_t reduce;			/* 1 + enum reduce_kind (reduce.h) */
+	uint16_t detail;		/* fixed: number of bits after the
+					 * binary point; trimmed: number of
+					 * smallest values, and of largest
+					 * values, that are dropped */
+	uint32_t straggler_us;		/* longest time that a segment waits for
+					 * members, in microseconds */
+};
+
 struct control_join {
 	uint8_t type;			/* a value of enum control_type */
 	bool async;
@@ -114,6 +129,7 @@ struct control_join {
 					 * number H follows the flags */
 	uint16_t h;			/* H of the job; 0: the H of the
 					 * switch */
+	struct control_rule rule;	/* only if wants_left is set */
 };
 
 /*
@@ -182,6 +198,9 @@ struct control_ack {
 	uint8_t group[16];		/* address of the multicast group: IPv6,
 					 * or IPv4 mapped to IPv6 */
 	uint16_t group_port;
+	struct control_rule rule;	/* the rule of the job; its field
+					 * `reduce` is 0 if the Join named no
+					 * rule or if the switch knows none */
 	uint16_t holder_port; /* if the status is TAKEN: port of the member that
 			       * has the requested number */
 	uint8_t holder[16];		/* address of this member: IPv6, or IPv4
@@ -230,6 +249,9 @@ static inline bool control_newer(uint32_t a, uint32_t b);
  * The xid is newer than all xids of an earlier process at the same address.
  */
 static inline uint32_t control_first_xid(uint64_t wall_ns);
+
+/* Does the rule say anything? */
+static inline bool control_names_rule(const struct control_rule *r);
 
 /*
  * Read the body of a Join.  Returns false if the body is too short or contains
@@ -381,6 +403,40 @@ control_put(uint8_t *p, uint8_t action, uint16_t job, uint32_t xid)
 	return bytes_put(p, xid, 4);
 }
 
+/*
+ * Read the rule of a job, which is the last field of a Join or of its Ack.  It
+ * may be absent.
+ */
+static inline struct control_rule
+control_get_rule(struct bytes *w, bool may_follow)
+{
+	struct control_rule r = { 0 };
+
+	if (!may_follow || w->left < CONTROL_RULE_BYTES)
+		return r;
+	r.reduce = bytes_u8(w);
+	r.detail = bytes_u16(w);
+	r.straggler_us = bytes_u32(w);
+	return r;
+}
+
+static inline bool
+control_names_rule(const struct control_rule *r)
+{
+	return r->reduce != 0 || r->straggler_us != 0;
+}
+
+/* Write the rule of a job to p, unless it has none. */
+static inline uint8_t *
+control_put_rule(uint8_t *p, const struct control_rule *r)
+{
+	if (!control_names_rule(r))
+		return p;
+	*p++ = r->reduce;
+	p = bytes_put(p, r->detail, 2);
+	return bytes_put(p, r->straggler_us, 4);
+}
+
 static inline bool
 control_get_join(const struct control *c, struct control_join *j)
 {
@@ -406,6 +462,7 @@ control_get_join(const struct control *c, struct control_join *j)
 	j->wants_instance = (bits & 64) != 0;
 	j->wants_left = (bits & 128) != 0;
 	j->h = j->wants_left ? bytes_u16(&w) : 0;
+	j->rule = control_get_rule(&w, j->wants_left);
 	return bytes_ok(&w) && mode <= 1 && j->type >= CONTROL_WORKER &&
 	    j->type <= CONTROL_SERVER;
 }
@@ -429,7 +486,8 @@ control_put_join(uint8_t *p, const struct control_join *j)
 			 j->wants_instance << 6 | j->wants_left << 7);
 	if (bits != 0)
 		*p++ = bits;
-	return j->wants_left ? bytes_put(p, j->h, 2) : p;
+	return j->wants_left ?
+	    control_put_rule(bytes_put(p, j->h, 2), &j->rule) : p;
 }
 
 static inline bool
@@ -563,6 +621,7 @@ control_get_join_result(struct bytes *w, struct control_ack *a)
 		control_get_address(w, a->group, &a->group_port);
 	if ((bits & 128) != 0)
 		a->instance = bytes_u32(w);
+	a->rule = control_get_rule(w, true);
 }
 
 /*
@@ -638,10 +697,11 @@ control_put_join_result(uint8_t *p, const struct control_ack *a)
 	const bool spans = done && a->span != 0, tagged = done && a->tagged;
 	const bool groups = done && a->groups;
 	const bool instance = done && a->instance != 0;
+	const bool rule = done && control_names_rule(&a->rule);
 
 	if (a->whole || a->closed || a->async || a->repairs || spans ||
-	    tagged || groups || instance || a->status == CONTROL_TAKEN ||
-	    a->text_bytes > 0)
+	    tagged || groups || instance || rule ||
+	    a->status == CONTROL_TAKEN || a->text_bytes > 0)
 		*p++ = (uint8_t)(a->whole | a->closed << 1 | a->repairs << 2 |
 		    a->async << 3 | spans << 4 | tagged << 5 | groups << 6 |
 		    instance << 7);
@@ -653,6 +713,8 @@ control_put_join_result(uint8_t *p, const struct control_ack *a)
 		p = control_put_address(p, a->group, a->group_port);
 	if (instance)
 		p = bytes_put(p, a->instance, 4);
+	if (rule)
+		p = control_put_rule(p, &a->rule);
 	return a->status != CONTROL_TAKEN ? control_put_text(p, a) :
 	    control_put_address(p, a->holder, a->holder_port);
 }

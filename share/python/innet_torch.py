@@ -41,7 +41,7 @@ import torch
 import torch.distributed as dist
 from torch.distributed import distributed_c10d
 
-__all__ = ['Error', 'ddp_hook', 'ray_group']
+__all__ = ['Error', 'ddp_hook', 'init_process_group', 'new_group', 'ray_group']
 
 HELLO, GRADIENT, RESULT, WEIGHTS, BYE = range(1, 6)
 PARTIAL = 2                             # a flag of a result
@@ -63,6 +63,8 @@ ReduceOp = dist.ReduceOp
 WorkBase = getattr(distributed_c10d, 'Work', None) or (
     torch._C._distributed_c10d.Work)
 _url = {}                               # settings of init_method='innet://...'
+_default = {}                           # keywords of init_process_group()
+_now = {}                               # keywords of the call that is running
 
 
 class Error(RuntimeError):
@@ -74,8 +76,50 @@ class _Retry(Exception):
 
 
 def _setting(name, default=None):
-    """Return a setting of the URL or, if there is none, of the environment."""
-    return _url.get(name) or os.environ.get('INNET_' + name.upper(), default)
+    """Return a setting of the keywords or, if there is none, of the URL or of the
+    environment."""
+    for settings in (_now, _default, _url):
+        if settings.get(name):
+            return settings[name]
+    return os.environ.get('INNET_' + name.upper(), default)
+
+
+@contextlib.contextmanager
+def _keywords(**settings):
+    """Use these settings for the groups that this thread creates inside."""
+    _now.update(settings)
+    try:
+        yield
+    finally:
+        _now.clear()
+
+
+def init_process_group(backend='innet', *args, reduce=None, straggler=None, **more):
+    """Call torch.distributed.init_process_group() for the backend "innet", and choose
+    how the switch combines the tensors of the ranks.  The choice also applies to
+    later groups, unless new_group() makes another one.
+
+    reduce: "sum" (the default), "ordered", "fixed", "median" or "trimmed:N".  With
+        "median" and "trimmed:N", AVG is the median or the trimmed mean of each
+        element, and SUM is the number of ranks times this value.
+    straggler: time in seconds.  So long after the first tensor of an all_reduce has
+        arrived, the switch leaves out the ranks that are late.  The sum of the others
+        is multiplied, so that AVG is the mean of the tensors that arrived in time.
+
+    All ranks must give the same values.  DLP and iSwitch describe both; see
+    innet_torch(3)."""
+    settings = {'reduce': reduce, 'straggler': straggler}
+    with _keywords(**settings):
+        dist.init_process_group(backend, *args, **more)
+    _default.update(settings)
+
+
+def new_group(*args, reduce=None, straggler=None, **more):
+    """Call torch.distributed.new_group() with the backend "innet".  The keywords are
+    those of init_process_group()."""
+    more.setdefault('backend', 'innet')
+    with _keywords(reduce=reduce, straggler=straggler):
+        return dist.new_group(*args, **more)
 
 
 def _program():
@@ -259,6 +303,11 @@ class _Sum:
                                           for t in tensors),
             'SUM' if divisor == 1 else 'AVG')
 
+    def scale(self, start, end, factor):
+        """Multiply some elements, which lack the contributions of late ranks."""
+        with _writing(self.vector):
+            self.vector[start:end].mul_(factor)
+
     def finish(self):
         """Give the sum to the tensors, and complete the work."""
         if self.divisor != 1:
@@ -301,8 +350,9 @@ class _Worker:
     """The innet-worker of a process group, which is one member of the group's job."""
 
     def __init__(self, switch, key, job, rank, size, timeout, give_up,
-                 store):
+                 store, rule):
         self.rank, self.size, self.job = rank, size, job
+        self.may_lack = rule[1] > 0     # a sum may lack late ranks
         self.error = None
         self.closing = False
         self.give_up = give_up
@@ -326,6 +376,10 @@ class _Worker:
             '--give-up', '%dms' % max(1, 1000 * timeout)]
         if key:
             command += ['--key', key]
+        if rule[0]:
+            command += ['--reduce', rule[0]]
+        if rule[1] > 0:
+            command += ['--straggler', '%dus' % round(1e6 * rule[1])]
         try:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -409,9 +463,10 @@ class _Worker:
         self._floats = hello['floats']
 
     def missing(self, flags, count):
-        """Return what is wrong if a sum lacks contributions, or None if it has all.  In
-        a partial sum, `count` is the largest number that a segment has."""
-        if count == self.size and not flags & PARTIAL:
+        """Return what is wrong if a sum lacks contributions, or None if it has all or
+        if it may lack some.  In a partial sum, `count` is the largest number that a
+        segment has."""
+        if self.may_lack or (count == self.size and not flags & PARTIAL):
             return None
         what = ('a sum has %d of' % count if count != self.size else
                 'a part of a sum has fewer than')
@@ -562,12 +617,21 @@ class _Worker:
                 why = self.missing(flags, count)
                 if why is not None:
                     return why
-                if at == 0 and (check != self.size * job.check).any():
+                if at == 0 and self._differs(check, count, job):
                     return self._difference(job)
+                if count != self.size:
+                    job.scale(at, end, self.size / count)
                 at = end
             self._summed += 1
             job.finish()                # if this raises, _receive() fails the job
             self._sent.popleft()
+
+    def _differs(self, check, count, job):
+        """Does a sum of `count` vectors show that the calls of the ranks differ?  If
+        ranks are late, the worker may have scaled the sum, so it is not exact."""
+        if not self.may_lack:
+            return (check != self.size * job.check).any()
+        return (abs(check / count - job.check) > 2e-3).any()
 
     def _difference(self, job):
         """Return how the ranks' calls differ.  The ranks exchange their calls in the
@@ -625,6 +689,7 @@ class _Start:
         self.store, self.rank, self.size = store, rank, size
         self.timeout = timeout
         self.switch, self.key = _setting('switch'), _setting('key')
+        self.reduce, self.straggler = _setting('reduce', ''), 0.0
         self.give_up = GIVE_UP
 
     def run(self):
@@ -658,12 +723,19 @@ class _Start:
         if not self.switch:
             raise Error('rank %d: INNET_SWITCH is not set; set it to the '
                         'HOST:PORT of the switch' % self.rank)
-        text = _setting('give_up', GIVE_UP)
+        self.give_up = self._seconds('give_up', GIVE_UP)
+        self.straggler = self._seconds('straggler', 0)
+        if self.straggler < 0 or 0 < self.straggler < 1e-6 or self.straggler > 3600:
+            raise Error('rank %d: straggler: %g s is not between 1 microsecond and 1 '
+                        'hour' % (self.rank, self.straggler))
+
+    def _seconds(self, name, default):
+        text = _setting(name, default)
         try:
-            self.give_up = float(text)
-        except ValueError:
-            raise Error('rank %d: INNET_GIVE_UP: %s is not a number of seconds' % (
-                self.rank, text)) from None
+            return float(text)
+        except (TypeError, ValueError):
+            raise Error('rank %d: INNET_%s: %s is not a number of seconds' % (
+                self.rank, name.upper(), text)) from None
 
     def _key(self, attempt, name):
         return '%s/%d' % (name, attempt)
@@ -716,19 +788,27 @@ class _Start:
             time.sleep(pause)
             pause = min(0.1, 2 * pause)
 
+    def _rule(self):
+        return 'reduce=%r, straggler=%g' % (self.reduce, self.straggler)
+
     def _prepare(self, attempt):
         """Agree on a job, and start innet-worker.  Return the weights of the job and
         the worker."""
         key = self._key(attempt, 'job')
         if self.rank == 0:
-            self.store.set(key, os.urandom(14).hex())
+            self.store.set(key, os.urandom(14).hex() + ' ' + self._rule())
             self._mark(attempt, 'drawn a job')
         self._await(attempt, 'drawn a job', [0])
-        drawn = bytes.fromhex(self.store.get(key).decode())
+        drawn, rule = self.store.get(key).decode().split(' ', 1)
+        if rule != self._rule():
+            raise Error('rank %d: it has %s, but rank 0 has %s; give all ranks the '
+                        'same' % (self.rank, self._rule(), rule))
+        drawn = bytes.fromhex(drawn)
         job = 1 + int.from_bytes(drawn[:2], 'little') % 65535
         weights = np.array([self.size, *drawn[2:]], '<f4')
         worker = _Worker(self.switch, self.key, job, self.rank, self.size,
-                         self.timeout, self.give_up, self.store)
+                         self.timeout, self.give_up, self.store,
+                         (self.reduce, self.straggler))
         try:
             worker.send_hello()
             self._mark(attempt, 'started')
@@ -843,7 +923,8 @@ def _rendezvous(url, **kwargs):
     parts = urllib.parse.urlsplit(url)
     query = dict(urllib.parse.parse_qsl(parts.query))
     _url.update({'switch': parts.netloc, **{
-        k: v for k, v in query.items() if k in ('key', 'give_up')}})
+        k: v for k, v in query.items()
+        if k in ('key', 'give_up', 'reduce', 'straggler')}})
     yield from dist.rendezvous('env://', int(query.get('rank', -1)),
                                int(query.get('world_size', -1)), **kwargs)
 

@@ -28,6 +28,8 @@ local actions = {
 	[20] = "Jobs", [21] = "Regroup", [22] = "Fetch", [23] = "Chunk",
 	[24] = "Left",
 }
+local reductions = { [0] = "as the switch says", "sum", "ordered", "fixed", "median", "trimmed" }
+
 local statuses = {
 	[0] = "done", "no such job", "no room", "not a member", "refused",
 	"bad value", "not ready", "bad MAC", "gone", "prove yourself",
@@ -136,6 +138,9 @@ local cf = fields(control, {
 	{ "wants_instance", "bool", "Asks for the instance of the job", 8, nil, 64 },
 	{ "wants_left", "bool", "Asks for Left messages", 8, nil, 128 },
 	{ "h", "uint16", "H" },
+	{ "reduce", "uint8", "How contributions are combined", base.DEC, reductions },
+	{ "detail", "uint16", "Bits or dropped values" },
+	{ "straggler", "uint32", "Wait for late members, us" },
 	{ "iteration", "uint24", "Seg: iteration" },
 	{ "contributions", "uint16", "Contributions" },
 	{ "index", "uint24", "Seg: index" },
@@ -497,6 +502,15 @@ local function read_state(r, tree)
 	read_bitmap(r, tree, base)
 end
 
+-- The rule of a job, which may be absent.
+local function read_rule(r)
+	if r.left() >= 7 then
+		r.add(cf.reduce, 1)
+		r.add(cf.detail, 2)
+		r.add(cf.straggler, 4)
+	end
+end
+
 local function read_join(r, tree)
 	local kind, mode = r.add(cf.type, 1), r.add(cf.mode, 1)
 	if mode and (not types[kind:uint()] or not modes[mode:uint()]) then
@@ -519,6 +533,7 @@ local function read_join(r, tree)
 		local wants = r.add(cf.wants_left, 1)
 		if wants and wants:uint() >= 128 then
 			r.add(cf.h, 2)
+			read_rule(r)
 		end
 	end
 end
@@ -631,6 +646,9 @@ local answers = {
 			end
 			if says(128) then
 				r.add(cf.instance, 4)
+			end
+			if status == 0 then
+				read_rule(r)
 			end
 		end
 		if status ~= 0 and status ~= 11 and r.left() > 0 then

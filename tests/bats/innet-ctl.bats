@@ -70,11 +70,11 @@ refuses() {
 	cat >want <<-END
 	4 members, all heard within 1 s
 	job 1, h 4, follows, open, iteration 12
-	id  worker  address          type    parent  heard ms  missing  lag
-	 0       1  127.0.0.1:40001  worker  -              0        0
-	 1       2  127.0.0.1:40002  worker  -             12        1  ####
-	 2       3  127.0.0.1:40003  worker  -             24        2  #######
-	 3       4  127.0.0.1:40004  worker  -             36        3  ##########
+	id  worker  address          type    parent  heard ms  late  missing  lag
+	 0       1  127.0.0.1:40001  worker  -              0     -        0
+	 1       2  127.0.0.1:40002  worker  -             12     -        1  ####
+	 2       3  127.0.0.1:40003  worker  -             24     -        2  #######
+	 3       4  127.0.0.1:40004  worker  -             36     -        3  ##########
 	END
 	diff want got
 	echo '{"members":[]}' >empty
@@ -99,7 +99,7 @@ refuses() {
 	is "halted; innet-ctl resume continues it" "{\"h\":1,\"open\":true,\"halted\":true,\"members\":[$here]}"
 	is "stalled: 3 members needed, 1 left; worker 2 (127.0.0.3:7) left 0.9 s ago" "{\"h\":3,\"open\":true,\"members\":[$here],\"gone\":[$out,$left]}"
 	[ "$(innet-ctl $at members | tail -n 2 | xargs)" = \
-	    "- 3 127.0.0.4:6 worker - 15000 - removed 5.0 s ago - 2 127.0.0.3:7 worker - 950 - left 0.9 s ago" ]
+	    "- 3 127.0.0.4:6 worker - 15000 - - removed 5.0 s ago - 2 127.0.0.3:7 worker - 950 - - left 0.9 s ago" ]
 	is "2 members, worker 1 (127.0.0.2:8) last heard 3.0 s ago" "{\"members\":[$(sed 's/28/0/' <<<$late),$here]}"
 	is "2 members, all heard within 1 s" "{\"h\":2,\"open\":true,\"halted\":false,\"members\":[7,\"x\"],\"gone\":[1,{}]}"
 }
@@ -243,7 +243,7 @@ refuses() {
 	done
 	[ "$(grep -c '^innet_job_a_b_total' out)" -eq 1 ]
 	grep -qF 'program="a?[2J\"\\???z"' out
-	[ "$(innet-ctl $at members | tail -n 1 | tr -s ' ')" = " - - ?[2J??:- - - - -1.5" ]
+	[ "$(innet-ctl $at members | tail -n 1 | tr -s ' ')" = " - - ?[2J??:- - - - - -1.5" ]
 }
 
 @test "--prometheus prints only types and samples, with all digits" {

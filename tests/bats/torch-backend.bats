@@ -134,6 +134,22 @@ ranks() {
 	ranks 3 others
 }
 
+@test "a group can ask for the median, a trimmed mean, or sums whose bits are always the same" {
+	job
+	ranks 3 rules
+}
+
+@test "DistributedDataParallel with the median learns while a rank sends noise" {
+	job
+	ranks 3 byzantine
+}
+
+@test "with straggler, the ranks do not wait for one that is late, and it receives their sums" {
+	job
+	ranks 3 straggler
+	innet-ctl "$switch" stats --json >stats
+}
+
 # summing R: wait until rank R has summed, and set $rank to its process
 summing() {
 	await "rank$1.out"

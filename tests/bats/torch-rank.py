@@ -273,6 +273,101 @@ def ddp():
          train(gloo, (gloo, default_hooks.fp16_compress_hook)), 'float16 hook')
 
 
+def combined(rows, how):
+    """Return what AVG must be for these vectors, one in each row."""
+    rows = rows.double()
+    if how.startswith('trimmed:'):
+        drop = int(how.split(':')[1])
+        return rows.sort(0).values[drop:len(rows) - drop].mean(0)
+    return rows.mean(0) if how != 'median' else rows.quantile(0.5, 0)
+
+
+def rules():
+    """Combine vectors in the other ways that the switch knows."""
+    import innet_torch
+    gloo = begin()
+    for how in 'median', 'trimmed:1', 'ordered', 'fixed', 'sum':
+        group = innet_torch.new_group(reduce=how)
+        for n in 5, 5000:
+            a = vector(n, n)
+            rows = [torch.empty(n) for _ in range(WORLD)]
+            dist.all_gather(rows, a, group=gloo)
+            want = combined(torch.stack(rows), how)
+            for op, by in (dist.ReduceOp.AVG, 1), (dist.ReduceOp.SUM, WORLD):
+                b = a.clone()
+                dist.all_reduce(b, op=op, group=group)
+                assert torch.allclose(b.double(), by * want, atol=1e-6), how
+        if how in ('ordered', 'fixed'):
+            for i in range(20):
+                b = a.clone()
+                dist.all_reduce(b, group=group)
+                first = b if i == 0 else first
+                same(b, first, how)
+
+
+def byzantine():
+    """Train with DDP while the last rank sends noise, which only the median stops."""
+    global RANK
+    import innet_torch
+    gloo = begin()
+    evil = RANK == WORLD - 1
+    RANK = 0                            # all ranks train with the same data
+    draw = torch.Generator().manual_seed(7)
+
+    def noise(group, bucket):
+        bucket.buffer().add_(1e6 * torch.randn(bucket.buffer().shape, generator=draw))
+        return innet_torch.ddp_hook(group, bucket)
+
+    want = train(gloo)
+    for how in 'median', 'sum':
+        group = innet_torch.new_group(reduce=how)
+        hook = noise if evil else innet_torch.ddp_hook
+        good = torch.allclose(train(gloo, (group, hook)), want, atol=1e-3)
+        assert good == (how == 'median'), how
+
+
+def straggler():
+    """Train with DDP while the last rank is late for the gradients of a step, and
+    starts them when the others have their sums."""
+    import innet_torch
+    gloo = begin()
+    group = innet_torch.new_group(straggler=0.2)
+    last, sign = WORLD - 1, torch.zeros(1)
+
+    def wait():
+        for r in range(last):
+            dist.recv(sign, r, group=gloo)
+
+    a = vector(5000)
+    rows = [torch.empty(5000) for _ in range(WORLD)]
+    dist.all_gather(rows, a, group=gloo)
+    if RANK == last:
+        wait()
+    dist.all_reduce(a, op=dist.ReduceOp.AVG, group=group)
+    if RANK != last:
+        dist.send(sign, last, group=gloo)
+    assert torch.allclose(a, torch.stack(rows[:last]).mean(0), atol=1e-6)
+
+    def each(step):
+        if RANK == last and step == 2:
+            wait()
+        if RANK != last and step == 3:
+            dist.send(sign, last, group=gloo)
+
+    weights = train(group, steps=6, each=each)
+    rows = [torch.empty_like(weights) for _ in range(WORLD)]
+    dist.all_gather(rows, weights, group=gloo)
+    for r in rows:
+        same(r, weights, 'weights')
+
+
+def unequal():
+    """Ask for another rule than the other ranks."""
+    import innet_torch
+    begin()
+    innet_torch.new_group(reduce='median' if RANK == 1 else 'sum')
+
+
 def others():
     """Use the collectives that gloo computes, and groups of all ranks."""
     begin()

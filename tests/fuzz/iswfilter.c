@@ -34,11 +34,11 @@ set(struct iswitch_settings *s, const uint8_t *p)
 	s->iswitch.floats = 4;
 	s->iswitch.floats_max = 366;
 	s->iswitch.implicit = p[2] & 3;
-	j->reduce = (struct reduce){ .kind = (enum reduce_kind)(p[0] % 5),
+	j->rule.reduce = (struct reduce){ .kind = (enum reduce_kind)(p[0] % 5),
 	    .trim = 1, .fixed_bits = 24 };
 	j->async = (p[0] & 8) != 0;
-	j->child = (p[0] & 16) != 0 && j->reduce.kind < REDUCE_MEDIAN;
-	j->straggler_ns = (p[0] & 64) != 0 && !j->async ? 30000000 : 0;
+	j->child = (p[0] & 16) != 0 && j->rule.reduce.kind < REDUCE_MEDIAN;
+	j->rule.straggler_ns = (p[0] & 64) != 0 && !j->async ? 30000000 : 0;
 	j->h = p[2] >> 2 & 3;
 	j->keep = 1 + (p[2] >> 4 & 3);
 	j->keep_bytes = 1000;

@@ -175,12 +175,12 @@ settings(const uint8_t *p)
 	    .job_limit = 1000 };
 	struct job_conf *j = &cf.job;
 
-	j->reduce = (struct reduce){ .kind = (enum reduce_kind)(p[0] % 5),
+	j->rule.reduce = (struct reduce){ .kind = (enum reduce_kind)(p[0] % 5),
 	    .trim = 1, .fixed_bits = 24 };
 	j->async = (p[0] & 8) != 0;
-	j->child = (p[0] & 16) != 0 && j->reduce.kind < REDUCE_MEDIAN;
+	j->child = (p[0] & 16) != 0 && j->rule.reduce.kind < REDUCE_MEDIAN;
 	j->whole = (p[0] & 32) != 0 && !j->async && !j->child;
-	j->straggler_ns = (p[0] & 64) != 0 && !j->async ? 30000000 : 0;
+	j->rule.straggler_ns = (p[0] & 64) != 0 && !j->async ? 30000000 : 0;
 	j->tagged = (p[0] & 128) != 0;	/* tokens, from the cookie 0 */
 	j->h = p[1] & 3;
 	j->keep = 1 + (p[1] >> 2 & 3);
@@ -188,7 +188,7 @@ settings(const uint8_t *p)
 	j->member_timeout_ns = 10000000000;
 	cf.implicit = p[2] >> 2 & 3;
 	if ((p[2] & 16) != 0 && !j->async && !j->whole &&
-	    j->straggler_ns == 0 && cf.implicit == 0)
+	    j->rule.straggler_ns == 0 && cf.implicit == 0)
 		j->slots = 4 + (p[2] >> 5);
 	return cf;
 }

@@ -66,6 +66,8 @@ def controls():
     put("control", "join-mode-2", join(1, 2))
     put("control", "join-cut", join()[:-1])
     put("control", "join-longer", join() + b"later")
+    put("control", "join-rule", join() + struct.pack(
+        ">BHBHI", 128, 3, 4, 0, 50000))
     for code, name, body in (
             (2, "leave", b""), (3, "reset", b""), (4, "set-h", b"\0\4"),
             (5, "fbcast", number), (6, "help", number), (7, "halt", b""),
@@ -330,12 +332,23 @@ def sessions(mode=0):
                              (8, 0, CONTROL, ask(3, 4))]
 
 
+def rules():
+    """Return sessions whose Joins name a rule, with their names."""
+    wait = [(7, 6, 0, b"")]
+    for reduce, detail, late in (4, 0, 0), (5, 1, 0), (3, 9, 90), (2, 0, 40):
+        rule = struct.pack(">BHBHI", 128, 3, reduce, detail, 1000 * late)
+        yield "rule-%d" % reduce, [(w, 0, CONTROL, join(w) + rule)
+                                   for w in range(3)] \
+            + wait + vector(1, 0, 1) + wait + vector(1, 2) + vector(2, 0, 2, 1)
+
+
 def switches():
     """Write settings and datagrams: see tests/fuzz/iswitch.c."""
     tos = {SEG: 0, CONTROL: 1, 0: 3}
     kinds = [0, 1, 2, 3, 4, 32, 64, 65]
     both = list(sessions()) + [("async-" + name, session)
                                for name, session in sessions(mode=1)]
+    both += rules()
     for k, (name, session) in enumerate(both):
         data = b"".join(bytes([who & 7 | after << 3 | tos[t] << 6,
                                (len(p) & 63) | (who & 8) << 4]) + p

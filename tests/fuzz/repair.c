@@ -58,7 +58,8 @@ open_switch(uint32_t segs)
 {
 	const struct iswitch_conf cf = { .floats = F, .floats_max = F,
 	    .job = { .h = 2, .keep = 16, .member_timeout_ns = UINT32_MAX,
-	    .reduce = { .kind = REDUCE_SUM, .fixed_bits = 24 } } };
+	    .rule.reduce = { .kind = REDUCE_SUM,
+	    .fixed_bits = 24 } } };
 
 	rigged_open(&plane, &cf, 1, deliver, NULL);
 	for (uint32_t k = 0; k < 2; k++) {

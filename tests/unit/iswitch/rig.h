@@ -57,7 +57,7 @@ static struct job_conf
 rig_conf(uint16_t h)
 {
 	return (struct job_conf){ .h = h, .keep = 16, .keep_bytes = 1,
-	    .reduce = { .kind = REDUCE_SUM, .fixed_bits = 24 },
+	    .rule.reduce = { .kind = REDUCE_SUM, .fixed_bits = 24 },
 	    .member_timeout_ns = 10000000000 };
 }
 

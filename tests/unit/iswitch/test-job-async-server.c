@@ -38,7 +38,7 @@ check_whole(enum reduce_kind kind, bool as_came, const char *name)
 
 	cf.whole = true;
 	cf.as_came = as_came;
-	cf.reduce.kind = kind;
+	cf.rule.reduce.kind = kind;
 	rig_open(&cf, 0);
 	for (uint32_t w = 0; w < 3; w++)
 		rig_join(w, 6, 0);
@@ -74,7 +74,7 @@ sum_in_order(bool as_came)
 
 	cf.whole = true;
 	cf.as_came = as_came;
-	cf.reduce.kind = REDUCE_ORDERED;
+	cf.rule.reduce.kind = REDUCE_ORDERED;
 	rig_open(&cf, 0);
 	for (uint32_t w = 0; w < 3; w++)
 		rig_join(w, 4, 0);

@@ -101,8 +101,8 @@ test_h_limits(void)
 	struct job_conf cf = rig_conf(0);
 	struct control_ack a;
 
-	cf.reduce.kind = REDUCE_TRIMMED;
-	cf.reduce.trim = 1;
+	cf.rule.reduce.kind = REDUCE_TRIMMED;
+	cf.rule.reduce.trim = 1;
 	rig_open(&cf, 0);
 	ok(join_with(0, 2, &a) == CONTROL_BAD_VALUE &&
 	    join_with(0, 3, &a) == CONTROL_DONE,

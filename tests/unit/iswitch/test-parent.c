@@ -230,7 +230,7 @@ static void
 test_socket_memory(void)
 {
 	struct job_conf cf = rig_conf(1);
-	struct sums_shape s = job_shape(&cf, 4, 4);
+	struct sums_shape s = job_shape(&cf, &cf.rule, 4, 4);
 	uint64_t alone;
 
 	rig_open(&cf, 0);
@@ -246,11 +246,11 @@ test_socket_memory(void)
 	rigged_close(&rig_plane);
 	ok(job_socket_bytes(&s) == JOB_SOCKET_MIN_BYTES,
 	    "the socket of a short vector has small buffers");
-	s = job_shape(&cf, 100000, 366);
+	s = job_shape(&cf, &cf.rule, 100000, 366);
 	ok(job_socket_bytes(&s) > 2 * 400000 &&
 		job_socket_bytes(&s) < 4 * 400000,
 	    "the buffers have room for two vectors");
-	s = job_shape(&cf, 100000000, 366);
+	s = job_shape(&cf, &cf.rule, 100000000, 366);
 	ok(job_socket_bytes(&s) == JOB_SOCKET_MAX_BYTES,
 	    "the buffers of a long vector are limited");
 }

@@ -45,7 +45,7 @@ compare_floats(const void *a, const void *b)
 static double
 error_of(float got, uint32_t e)
 {
-	const struct reduce *r = &sw.cf.job.reduce;
+	const struct reduce *r = &sw.cf.job.rule.reduce;
 	float v[WORKERS], ordered = 0;
 	double sum = 0, size = 0, want;
 	int64_t fixed = 0;
@@ -149,7 +149,7 @@ send_segment(uint32_t w, uint32_t elements, uint32_t i)
 static bool
 run_iteration(struct reduce r, uint32_t n, uint32_t elements, struct rng *rng)
 {
-	const struct iswitch_conf cf = { .job = { .reduce = r,
+	const struct iswitch_conf cf = { .job = { .rule.reduce = r,
 	    .h = (uint16_t)n, .keep = 16, .member_timeout_ns = 1000000000 },
 	    .floats = F, .floats_max = F };
 	const uint32_t segs = seg_count(elements, F);

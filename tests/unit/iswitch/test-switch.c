@@ -567,7 +567,7 @@ test_stragglers(void)
 	struct job_conf cf = rig_conf(2);
 	struct seg g;
 
-	cf.straggler_ns = 100;
+	cf.rule.straggler_ns = 100;
 	rig_open(&cf, 0);
 	rig_join(0, 12, 1);
 	rig_join(1, 12, 1);

@@ -448,7 +448,7 @@ tiers_open_switch(struct tiers *w, int k, int below)
 	const struct iswitch_conf cf = { .job = { .child = child, .keep = 16,
 	    .h = w->cf.follows ? 0 : (uint16_t)below,
 	    .slots = child ? w->cf.slots : w->cf.slots_root,
-	    .reduce = { .kind = REDUCE_SUM, .fixed_bits = 24 },
+	    .rule.reduce = { .kind = REDUCE_SUM, .fixed_bits = 24 },
 	    .member_timeout_ns = 60000000000 }, .floats = TIERS_FLOATS,
 	    .floats_max = 366, .number = (uint32_t)k };
 

@@ -215,9 +215,11 @@ test_left(void)
 	    2), &j) - p);
 	bool good = true;
 
-	ok(n == CONTROL_HEADER_BYTES + CONTROL_JOIN_MAX && p[30] == 128 &&
+	ok(n == CONTROL_HEADER_BYTES + CONTROL_JOIN_MAX - CONTROL_RULE_BYTES &&
+	    p[30] == 128 &&
 	    parse_copy(p, n, &c) && control_get_join(&c, &b) && b.wants_left &&
-	    b.h == 0x0102, "a Join can name H");
+	    b.h == 0x0102 && !control_names_rule(&b.rule),
+	    "a Join can name H");
 	ok(parse_copy(p, n - 1, &c) && !control_get_join(&c, &b),
 	    "a Join whose H is truncated is refused");
 	ok(written_bytes_are(control_put_left(control_put(buf, CONTROL_LEFT, 9,
