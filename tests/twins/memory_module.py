@@ -556,14 +556,15 @@ def cluster(moves=30):
 
 
 def apex():
-    """torch-apex.py learns through a cluster of three until it solves CartPole."""
+    """torch-apex.py trains for a short time through a cluster of three."""
     where = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../share/examples/torch-apex.py")
     said = []
 
     def check(servers, ports, c):
-        run = subprocess.run([sys.executable, where, ",".join(s.addr for s in servers), "3", "30000", "cluster"],
-                             stdout=subprocess.PIPE, check=True)
+        run = subprocess.run([sys.executable, where, ",".join(s.addr for s in servers), "3", "1500", "cluster"],
+                             stdout=subprocess.PIPE)
         said.append(run.stdout.decode().splitlines()[-1])
+        assert said[0].startswith("gradients 1500 ") or run.returncode == 0, said
         for x in c:
             assert b"per.add" in x.call("info", "commandstats"), "a master without experiences"
     three(check)
