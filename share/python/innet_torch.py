@@ -79,7 +79,7 @@ def _setting(name, default=None):
     """Return a setting of the keywords or, if there is none, of the URL or of the
     environment."""
     for settings in (_now, _default, _url):
-        if settings.get(name):
+        if settings.get(name) is not None:
             return settings[name]
     return os.environ.get('INNET_' + name.upper(), default)
 
@@ -922,7 +922,7 @@ def _rendezvous(url, **kwargs):
     env://."""
     parts = urllib.parse.urlsplit(url)
     query = dict(urllib.parse.parse_qsl(parts.query))
-    _url.update({'switch': parts.netloc, **{
+    _url.update({'switch': parts.netloc or None, **{
         k: v for k, v in query.items()
         if k in ('key', 'give_up', 'reduce', 'straggler')}})
     yield from dist.rendezvous('env://', int(query.get('rank', -1)),

@@ -147,7 +147,18 @@ ranks() {
 @test "with straggler, the ranks do not wait for one that is late, and it receives their sums" {
 	job
 	ranks 3 straggler
-	innet-ctl "$switch" stats --json >stats
+}
+
+@test "if the ranks ask for different rules, or for none that exists, all raise an exception" {
+	job
+	start 2 wrong_rule median sum 0
+	for r in 0 1; do failed $r "it has reduce='sum', straggler=0, but rank 0 has reduce='median'"; done
+	start 2 wrong_rule mode mode 0
+	for r in 0 1; do failed $r "reduction 'mode': not one of sum, ordered"; done
+	start 2 wrong_rule median sum -1
+	for r in 0 1; do failed $r 'straggler: -1 s is not between'; done
+	start 2 wrong_rule trimmed:1 trimmed:1 0
+	for r in 0 1; do failed $r 'trimmed:1 needs --ranks of at least 3'; done
 }
 
 # summing R: wait until rank R has summed, and set $rank to its process

@@ -36,8 +36,11 @@ def begin(**more):
         innet_torch._Start.run = lambda start: time.sleep(30)
     if 'INNET_URL' in os.environ:
         more['init_method'] = os.environ['INNET_URL']
-    dist.init_process_group('innet', timeout=datetime.timedelta(seconds=TIMEOUT),
-                            **more)
+    timeout = datetime.timedelta(seconds=TIMEOUT)
+    if 'straggler' in more:
+        innet_torch.init_process_group(timeout=timeout, **more)
+    else:
+        dist.init_process_group('innet', timeout=timeout, **more)
     return dist.new_group(backend='gloo')
 
 
@@ -330,8 +333,9 @@ def straggler():
     """Train with DDP while the last rank is late for the gradients of a step, and
     starts them when the others have their sums."""
     import innet_torch
-    gloo = begin()
-    group = innet_torch.new_group(straggler=0.2)
+    gloo = begin(straggler=0.2)
+    assert innet_torch.new_group()._worker.may_lack
+    assert not innet_torch.new_group(straggler=0)._worker.may_lack
     last, sign = WORLD - 1, torch.zeros(1)
 
     def wait():
@@ -343,7 +347,7 @@ def straggler():
     dist.all_gather(rows, a, group=gloo)
     if RANK == last:
         wait()
-    dist.all_reduce(a, op=dist.ReduceOp.AVG, group=group)
+    dist.all_reduce(a, op=dist.ReduceOp.AVG)
     if RANK != last:
         dist.send(sign, last, group=gloo)
     assert torch.allclose(a, torch.stack(rows[:last]).mean(0), atol=1e-6)
@@ -354,18 +358,21 @@ def straggler():
         if RANK != last and step == 3:
             dist.send(sign, last, group=gloo)
 
-    weights = train(group, steps=6, each=each)
+    weights = train(None, steps=6, each=each)
     rows = [torch.empty_like(weights) for _ in range(WORLD)]
     dist.all_gather(rows, weights, group=gloo)
     for r in rows:
         same(r, weights, 'weights')
 
 
-def unequal():
-    """Ask for another rule than the other ranks."""
+def wrong_rule(*words):
+    """Ask for the rule of this rank, and print the text of the exception."""
     import innet_torch
     begin()
-    innet_torch.new_group(reduce='median' if RANK == 1 else 'sum')
+    try:
+        innet_torch.new_group(reduce=words[RANK], straggler=float(words[-1]))
+    except RuntimeError as e:
+        print('rank %d: error: %s' % (RANK, e), flush=True)
 
 
 def others():

@@ -43,10 +43,8 @@ ring-fills-three-turns|iswitch/sync-ring.h|r->filled < 2 \* l->segs|r->filled < 
 ring-sends-what-is-empty|iswitch/sync-worker.h|const uint32_t n = l->redo ? l->segs : l->filled;|const uint32_t n = l->segs;
 ring-forgets-what-is-filled|iswitch/sync-ring.h|r->filled -= l->segs;|r->filled = 0;
 ring-repeats-this-turn|iswitch/sync-ring.h|? 0 : SYNC_RING_TURNS - 1);|? 0 : 0);
-ring-reads-the-other-turn|iswitch/sync-ring.h|r->result\[l->t & 1\] +|r->result[~l->t \& 1] +
-ring-advances-early|iswitch/sync-ring.h|l->redo \|\| r->taken < l->segs \|\||l->redo \|\|
+ring-reads-the-other-turn|iswitch/sync-ring.h|r->result\[l->t & 1\] +|r->result[(l->t + 1) \& 1] +
 ring-keeps-the-count|iswitch/sync-worker.h|l->filled = 0;|;
-ring-joins-late|iswitch/switch-join.h|return (!join->creates_job \|\||return (true \|\|
 ring-never-ends-a-turn|iswitch/sync-ring.h|r->taken = 0;|;
 ring-expects-all|arq/retransmit.h|m->filled = m->fills ? 0 : m->segs;|m->filled = m->segs;'
 
