@@ -773,7 +773,8 @@ udpio_next_datagram(
 
 	if (*at >= m->len && *at > 0)
 		return false;
-	*p = (struct udpio_packet){ m->data + *at,
+	/* the data of an empty message may be NULL */
+	*p = (struct udpio_packet){ m->len == 0 ? m->data : m->data + *at,
 	    m->len - *at < seg ? m->len - *at : seg, m->stamp_ns, m->tos,
 	    &m->from, m->to, NULL };
 	*at += p->len > 0 ? p->len : 1;

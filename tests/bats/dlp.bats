@@ -383,8 +383,8 @@ family() {
 	[[ $stderr == *"--synthetic: more than the 366 elements that --program dlp can carry" ]]
 	run -2 innet-worker -p dlp --switch "$to" --control fair -- true
 	run -2 innet-worker --switch "$to" --reset -- true
-	run -2 --separate-stderr innet-worker -p iswitch --switch "$to" --reduce mean -- true
-	[ "${stderr_lines[0]}" = "innet-worker: --reduce cannot be used with --program iswitch" ]
+	run -2 --separate-stderr innet-worker -p olaf --switch "$to" --reduce mean -- true
+	[ "${stderr_lines[0]}" = "innet-worker: --reduce cannot be used with --program olaf" ]
 	finish to
 }
 
