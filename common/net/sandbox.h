@@ -248,7 +248,7 @@ sandbox_allow_system(int rules, const char *path, uint64_t known)
 static inline bool
 sandbox_allow_leak_check(int rules)
 {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef INNET_SANITIZERS
 	struct landlock_path_beneath_attr at = { .allowed_access =
 	    LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR,
 	    .parent_fd = open("/proc", O_PATH | O_CLOEXEC) };

@@ -32,7 +32,7 @@ enum {
 };
 
 /* AddressSanitizer finds errors only if freed memory is not reused. */
-#ifdef __SANITIZE_ADDRESS__
+#ifdef INNET_SANITIZERS
 enum { SPARE_BYTES = 0 };
 #else
 enum { SPARE_BYTES = 256 << 10 };
