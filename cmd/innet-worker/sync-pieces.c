@@ -31,7 +31,7 @@ void
 sync_close_ring(struct sync *w)
 {
 	for (uint32_t i = w->ring.first; i != w->ring.end; i++)
-		free(w->ring.piece[i % SYNC_RING_PIECES].vec);
+		free(w->ring.piece[i % SYNC_RING_PIECES].out);
 	sync_ring_free(&w->ring);
 }
 
@@ -47,7 +47,7 @@ add_piece(struct sync *w, const struct stream_head *h, const uint8_t *body,
 		    h->elements);
 	memcpy(vec, body, stream_body_bytes(h));
 	w->added_ns[w->ring.end % SYNC_RING_PIECES] = now_ns;
-	sync_ring_add(&w->ring, vec, h->elements);
+	sync_ring_add(&w->ring, vec, vec, h->elements);
 	sync_ring_run(&w->ring, &w->l, now_ns);
 }
 
@@ -77,8 +77,8 @@ give_pieces(struct sync *w, uint64_t now_ns)
 
 		durations_add(&w->rounds, now_ns -
 		    w->added_ns[at % SYNC_RING_PIECES]);
-		child_send(&w->c.child, &h, p.vec);
-		free(p.vec);
+		child_send(&w->c.child, &h, p.out);
+		free(p.out);
 	}
 }
 
