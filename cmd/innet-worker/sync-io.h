@@ -5,8 +5,8 @@
  * iswitch/sync-worker.h makes the decisions, and the caller owns the socket and
  * the clock.  Gradients are sent directly from a vector; one call sends a run
  * of segments.  Results are received directly into a vector if their place is
- * known before they arrive.  This code prints nothing and never exits, so that a
- * library can use it.  Times are monotonic, in ns.
+ * known before they arrive.  innet-worker and libinnet.so share this code, so
+ * it prints nothing and never exits.  Times are monotonic, in ns.
  */
 #ifndef INNET_WORKER_SYNC_IO_H
 #define INNET_WORKER_SYNC_IO_H
