@@ -16,8 +16,9 @@ for file; do
 		if grep -qE '\$(share|TOOLS|testbed)\b' "$file" $loaded; then
 			echo all
 		else
-			grep -ohE '\binnet-[a-z]+\b|\binnet_per\.so\b|\$per_module' \
-				"$file" $loaded | sed 's/\$per_module/innet_per.so/'
+			grep -ohE '\binnet-[a-z]+\b|\binnet_per\.so\b|\$per_module|\$library' \
+				"$file" $loaded |
+				sed 's/\$per_module/innet_per.so/; s/\$library/libinnet.so/'
 		fi ;;
 	esac
 done | sort -u

@@ -17,8 +17,6 @@
 #define LINK_NS 1000000u	/* time to wait until a full link has room
 				 * again */
 #define NAP_NS 50000000u	/* longest wait */
-#define PLACED_BYTES 8192u	/* shorter messages are not received directly
-				 * into their place in the vector */
 
 void
 carrier_open(struct carrier *c, const struct worker_conf *cf, uint8_t tos,
@@ -35,6 +33,7 @@ carrier_open(struct carrier *c, const struct worker_conf *cf, uint8_t tos,
 	    mtu) == -1)
 		err(1, "%s", cf->to_name);
 	c->watch = c->u.fd;
+	c->in.u = &c->u;
 	udpio_print_description(&c->u, cf->verbose);
 	c->out = udp_transmit_over(&c->u, &cf->impair, cf->capture);
 	if (cf->mtu != 0)
@@ -189,7 +188,8 @@ carrier_wait(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 	int n;
 
 	watch_paused_stdio(c, &p[1], &p[2]);
-	c->taken = c->batches = 0;
+	c->taken = 0;
+	udp_receiver_waited(&c->in);
 	if (c->blocked && c->u.link_full)
 		ns = timer_earlier(ns, LINK_NS);
 	c->blocked = false;
@@ -217,88 +217,11 @@ carrier_wait(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 		udp_transmit_flush(&c->out, timer_wall_ns());
 }
 
-/*
- * Find the place in the vector for the data of the next message.  Returns false
- * if the place is not known.  A place is not used for short messages, because
- * one call receives many of them.  With a multicast group, only messages of the
- * group have a place.
- */
-static bool
-find_place(struct carrier *c)
-{
-	const struct carrier_callbacks *m = c->callbacks;
-
-	if (c->misses > 0 || m->find_place == NULL || c->cf->capture != NULL ||
-	    !c->u.gro ||
-	    (c->u.in_multicast_group && !udpio_group_is_next(&c->u)) ||
-	    c->u.got[0].len < PLACED_BYTES)
-		return false;
-	return m->find_place(c->ctx, &c->place);
-}
-
-/*
- * Receive messages, or receive one message directly into its place in the
- * vector.
- */
-static int
-receive_messages(struct carrier *c)
-{
-	const bool placed = find_place(c);
-	int n;
-
-	c->placed = false;
-	c->misses -= c->misses > 0;
-	if (!placed)
-		return udpio_recv(&c->u);
-	n = udp_scatter_recv(&c->u, &c->place);
-	if (n == 0)	/* the group has no messages; try the worker's own
-			 * socket */
-		return c->u.more ? udpio_recv(&c->u) : 0;
-	c->placed = udp_scatter_fits(&c->u.got[0], &c->place) &&
-	    c->callbacks->matches_place(c->ctx, &c->u.got[0]);
-	if (c->placed && udp_scatter_fills(&c->u.got[0], &c->place))
-		udpio_expect_no_more(&c->u);
-	if (!c->placed) {
-		c->misses = CARRIER_MISSES;
-		udp_scatter_gather(&c->u, &c->place);
-	}
-	return n;
-}
-
-/* Return the next datagram of the current message. */
-static bool
-next_packet(struct carrier *c, struct udpio_packet *p)
-{
-	const struct udpio_message *m = &c->u.got[c->next];
-
-	return c->placed ? udp_scatter_next(m, &c->place, &c->at, p) :
-	    udpio_next_datagram(m, &c->at, p);
-}
-
-/* Go to the next message.  Returns false if there is none yet. */
-static bool
-next_message(struct carrier *c)
-{
-	c->at = 0;
-	if (c->next + 1 < c->got) {
-		c->next++;
-		return true;
-	}
-	c->next = c->got = 0;
-	if (c->batches == CARRIER_AT_ONCE || (c->batches > 0 && !c->u.more))
-		return false;
-	c->batches++;
-	c->got = receive_messages(c);
-	return c->got > 0;
-}
-
 bool
 carrier_packet(struct carrier *c, struct udpio_packet *p)
 {
-	while (c->got == 0 || !next_packet(c, p)) {
-		if (!next_message(c))
-			return false;
-	}
+	if (!udp_receiver_next(&c->in, p))
+		return false;
 	if (c->cf->capture != NULL)
 		udpio_capture(c->cf->capture, p->from, p->to, p->tos,
 		    p->data, p->len, p->stamp_ns);
@@ -312,8 +235,6 @@ carrier_run_once(struct carrier *c, const struct carrier_callbacks *m,
 	const uint64_t due = m->deadline_ns(ctx);
 	struct udpio_packet p;
 
-	c->callbacks = m;
-	c->ctx = ctx;
 	carrier_wait(c, now_ns, timer_earlier(due > now_ns ? due - now_ns : 0,
 	    NAP_NS));
 	now_ns = timer_mono_ns();

@@ -20,17 +20,14 @@
 #include "common/net/spin.h"
 #include "common/net/udp-transmit.h"
 #include "common/net/udp-io.h"
-#include "cmd/innet-worker/udp-scatter.h"
+#include "cmd/innet-worker/udp-receiver.h"
 #include "common/wire/stream-order.h"
 #include "common/wire/stream.h"
 
 #include "cmd/innet-worker/worker.h"
 
 enum {
-	CARRIER_AT_ONCE = 64, /* number of events or batches before other work
-			       * is done */
-	CARRIER_MISSES = 16	/* after a wrong guess, number of messages whose
-				 * place the worker does not guess */
+	CARRIER_AT_ONCE = 64	/* number of events before other work is done */
 };
 
 enum carrier_event {
@@ -42,25 +39,13 @@ enum carrier_event {
 	CARRIER_STATE		/* the state that the child was asked for */
 };
 
-struct carrier_callbacks;
-
 struct carrier {
 	const struct worker_conf *cf;
 	struct udpio u;
 	struct udp_transmit out; /* sender of packets over u, which the modes
 				  * use */
-	int got, next;	/* number of messages received in u; index of the
-			 * current message */
-	size_t at;			/* offset in the current message */
-	/* functions of the mode, and their argument */
-	const struct carrier_callbacks *callbacks;
-	void *ctx;
-	struct udp_scatter place; /* place in the vector for the data of the
-				   * message, if `placed` is true */
-	bool placed;
-	unsigned misses;	/* number of further messages whose place the
-				 * worker does not guess */
-	unsigned batches; /* number of batches received since the last wait */
+	struct udp_receiver in;	/* receiver of packets from u; a mode may set
+				 * its functions */
 	struct child child;
 	struct stream_order order; /* state of the exchange of messages with the
 				    * child */
@@ -190,8 +175,8 @@ void carrier_summary(const struct carrier *c, const char *const *name,
 
 /*
  * Store the next datagram, which is already captured, in *p.  Returns false if
- * there is none now.  During a flood, the function stops after CARRIER_AT_ONCE
- * batches, so that other work is done, too.
+ * there is none now.  During a flood, the function stops after some time, so
+ * that other work is done, too (udp-receiver.h).
  */
 bool carrier_packet(struct carrier *c, struct udpio_packet *p);
 
@@ -204,14 +189,6 @@ struct carrier_callbacks {
 	uint64_t (*deadline_ns)(const void *ctx);
 	void (*receive)(void *ctx, const struct udpio_packet *p,
 	    uint64_t now_ns);
-	/*
-	 * find_place stores the place in the vector for the data of the next
-	 * message, or returns false if the place is not known.  matches_place
-	 * returns true if the message has the expected headers.  find_place is
-	 * NULL if the place is never known.
-	 */
-	bool (*find_place)(void *ctx, struct udp_scatter *l);
-	bool (*matches_place)(void *ctx, const struct udpio_message *m);
 	/*
 	 * Called after all packets: read the child, then do work that is due.
 	 */

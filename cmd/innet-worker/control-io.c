@@ -1,22 +1,27 @@
 /* control-io.c - send and receive control messages; see control-io.h */
+#include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "common/auth/nonce.h"
-#include "common/base/message.h"
 #include "common/net/timer.h"
 #include "cmd/innet-worker/udp-multicast.h"
 
 #include "cmd/innet-worker/control-io.h"
 
-void
+bool
 control_open(struct control_io *v, const struct worker_conf *cf,
     struct udp_transmit *out, uint64_t *malformed, uint64_t *bad_mac)
 {
 	*v = (struct control_io){ .cf = cf, .out = out, .malformed = malformed,
 	    .bad_mac = bad_mac };
-	nonce_open_channel(&v->channel, cf->key->set ? cf->key : NULL, &cf->to);
+	if (!nonce_try_open_channel(&v->channel, cf->key->set ? cf->key : NULL,
+	    &cf->to))
+		return false;
 	v->channel.needs_cookie |=
 	    worker_tags_data(cf); /* tokens need a cookie */
+	return true;
 }
 
 bool
@@ -38,35 +43,40 @@ control_send_transfer(struct state_transfer *h, struct control_io *v,
 }
 
 void
-control_report_transfer(
-    const struct state_transfer *h, const struct worker_conf *cf)
+control_explain_transfer(const struct state_transfer *h,
+    const struct worker_conf *cf, char text[CONTROL_IO_TEXT_BYTES])
 {
 	const struct state_receiver *e = &h->receiver;
+	const int n = snprintf(text, CONTROL_IO_TEXT_BYTES, "%s: job %u",
+	    cf->to_name, cf->job);
+	const size_t at = n < CONTROL_IO_TEXT_BYTES ? (size_t)n : 0,
+		     room = CONTROL_IO_TEXT_BYTES - at;
 
 	switch (e->end) {
 	case STATE_RECEIVER_HAS:
-		if (!cf->quiet)
-			warnx("%s: job %u: took over the state of worker %"
-			    PRIu32 " (%" PRIu32 " bytes) after iteration %"
-			    PRIu64, cf->to_name, cf->job, e->sender, e->bytes,
+		if (cf->quiet)
+			text[0] = '\0';
+		else
+			snprintf(text + at, room, ": took over the state of "
+			    "worker %" PRIu32 " (%" PRIu32 " bytes) after "
+			    "iteration %" PRIu64, e->sender, e->bytes,
 			    e->iteration);
 		break;
 	case STATE_RECEIVER_REFUSED:
-		warnx("%s: job %u is ahead of this worker, and no other worker "
-		    "can send the state of the job: %s", cf->to_name, cf->job,
+		snprintf(text + at, room, " is ahead of this worker, and no "
+		    "other worker can send the state of the job: %s",
 		    e->status == CONTROL_REFUSED ? "none has one" :
 		    control_status_text(e->status));
 		break;
 	case STATE_RECEIVER_UNANSWERED:
-		warnx("%s: job %u: no state of another worker arrived in %.1f "
-		    "s",
-		    cf->to_name, cf->job, (double)e->give_up_ns / 1e9);
+		snprintf(text + at, room, ": no state of another worker "
+		    "arrived in %.1f s", (double)e->give_up_ns / 1e9);
 		break;
 	case STATE_RECEIVER_NO_MEMORY:
-		warnx("%s: job %u: no memory for a state of %" PRIu32 " bytes",
-		    cf->to_name, cf->job, e->bytes);
+		snprintf(text + at, room, ": no memory for a state of %" PRIu32
+		    " bytes", e->bytes);
 		break;
-	case STATE_RECEIVER_GOING: break;
+	case STATE_RECEIVER_GOING: text[0] = '\0'; break;
 	}
 }
 
@@ -88,24 +98,28 @@ control_receive(struct control_io *v, struct membership *in,
 	return false;
 }
 
-void
-control_join_group(struct control_io *v, struct membership *in, uint64_t now_ns)
+bool
+control_join_group(struct control_io *v, struct membership *in,
+    char text[CONTROL_IO_TEXT_BYTES], uint64_t now_ns)
 {
 	struct udpio *u = v->out->u;
 	char name[ADDR_NAME_BYTES];
-	bool has_group = in->group.sa.sa_family != 0;
+	bool has_group = in->group.sa.sa_family != 0, good = true;
 
 	if (has_group == in->in_multicast_group &&
 	    (!has_group || addr_same(&u->group, &in->group)))
-		return;
+		return true;
 	if (udp_multicast_set_group(u, &in->group, &v->cf->to) == -1) {
-		warn("%s: cannot join the group %s, so this worker gets its "
-		    "own copy of each result",
-		    v->cf->to_name, addr_print(&in->group, name));
+		snprintf(text, CONTROL_IO_TEXT_BYTES, "%s: cannot join the "
+		    "group %s, so this worker gets its own copy of each "
+		    "result: %s", v->cf->to_name, addr_print(&in->group, name),
+		    strerror(errno));
+		good = false;
 		v->cannot_multicast = true;
 		in->cf.can_multicast = has_group = false;
 		in->group = (union addr){ 0 };
 	}
 	in->in_multicast_group = has_group;
 	membership_join(in, now_ns);
+	return good;
 }

@@ -3,7 +3,8 @@
  *
  * All control messages of a worker use one channel (auth/channel-client.h).
  * This module also sends and receives the messages of a state transfer, but
- * iswitch/state-transfer.h decides which messages to send.
+ * iswitch/state-transfer.h decides which messages to send.  These functions
+ * print nothing and do not exit.
  */
 #ifndef INNET_WORKER_CONTROL_IO_H
 #define INNET_WORKER_CONTROL_IO_H
@@ -13,6 +14,8 @@
 #include "common/auth/channel-client.h"
 
 #include "cmd/innet-worker/worker.h"
+
+enum { CONTROL_IO_TEXT_BYTES = 512 };
 
 /* The channel from a worker to its switch. */
 struct control_io {
@@ -24,10 +27,10 @@ struct control_io {
 };
 
 /*
- * Open the channel; malformed and bad_mac point to counters of the mode.  Exits
- * with status 1 if there are no random numbers.
+ * Open the channel; malformed and bad_mac point to counters of the mode.
+ * Returns false with errno set if there are no random numbers.
  */
-void control_open(struct control_io *, const struct worker_conf *,
+bool control_open(struct control_io *, const struct worker_conf *,
     struct udp_transmit *, uint64_t *malformed, uint64_t *bad_mac);
 
 /*
@@ -40,9 +43,12 @@ bool control_send(struct control_io *, uint8_t *msg, size_t len);
 void control_send_transfer(struct state_transfer *h, struct control_io *v,
     struct membership *in, uint64_t now_ns);
 
-/* Print that a state was fetched, or why no state was fetched. */
-void control_report_transfer(
-    const struct state_transfer *h, const struct worker_conf *cf);
+/*
+ * Write to `text` that a state was fetched, or why no state was fetched.  The
+ * text is empty if there is nothing to print.
+ */
+void control_explain_transfer(const struct state_transfer *h,
+    const struct worker_conf *cf, char text[CONTROL_IO_TEXT_BYTES]);
 
 /*
  * Handle a packet from the switch with the ToS of control messages.  `given` is
@@ -56,9 +62,11 @@ bool control_receive(struct control_io *, struct membership *in,
 
 /*
  * Join the multicast group in the last Ack, or leave a group that the Ack no
- * longer names.
+ * longer names.  If the worker cannot join the group, returns false and writes
+ * the reason to `text`.  The switch then sends this worker a copy of each
+ * result.
  */
-void control_join_group(
-    struct control_io *, struct membership *in, uint64_t now_ns);
+bool control_join_group(struct control_io *, struct membership *in,
+    char text[CONTROL_IO_TEXT_BYTES], uint64_t now_ns);
 
 #endif

@@ -420,27 +420,19 @@ settle_reduce(struct conf *cf)
 {
 	static const char *const dlp_words[] = { "mean", "median", NULL };
 	struct worker_conf *w = &cf->worker;
-	struct job_rule rule = { 0 };
 
 	if (w->mode->run == dlp_run) {
 		w->dlp.median = cf->reduce != NULL &&
 		    opt_word("reduction", cf->reduce, dlp_words) == 1;
 		return;
 	}
-	if (cf->reduce != NULL) {
-		opt_check("reduction", cf->reduce, reduce_parse(cf->reduce,
-		    &rule.reduce));
-		w->rule.reduce = job_rule_on_wire(&rule).reduce;
-		w->rule.detail = job_rule_on_wire(&rule).detail;
-	}
+	if (cf->reduce != NULL)
+		opt_check("reduction", cf->reduce, job_rule_parse(cf->reduce,
+		    w->members > 0 ? w->members : UINT32_MAX, &w->rule));
 	if (control_names_rule(&w->rule) && w->members == 0)
 		errx(2, "--%s needs --ranks: the first member of a job names "
 		    "both to the switch", cf->reduce != NULL ? "reduce" :
 		    "straggler");
-	if (w->rule.reduce == 1 + REDUCE_TRIMMED &&
-	    w->members < reduce_needs(&rule.reduce, w->members))
-		errx(2, "--reduce %s needs --ranks of at least %" PRIu32,
-		    cf->reduce, reduce_needs(&rule.reduce, w->members));
 }
 
 /*

@@ -5,8 +5,6 @@
 
 #include <cjson/cJSON.h>
 
-#include "common/base/message.h"
-
 #include "cmd/innet-worker/stall-report.h"
 
 #define FIRST_NS 1000000000u	/* length of a wait before the first report */
@@ -147,53 +145,58 @@ is_due(struct stall_report *m, uint64_t since_ns, uint64_t first_ns,
 	return true;
 }
 
-void
+bool
 stall_report_join(struct stall_report *m, const char *switch_name,
-    const struct membership *in, uint64_t now_ns)
+    const struct membership *in, char text[STALL_REPORT_LINE_BYTES],
+    uint64_t now_ns)
 {
 	const bool open = in->join_open && !in->joined;
 	const bool waits = in->end == MEMBERSHIP_GOING && !in->leaving &&
 	    (open || in->halted || (in->joined && in->closed));
+	const unsigned job = in->cf.job;
 	double s;
 
 	/* a worker repeats its Join while the job is not open */
 	if (!is_due(m, !waits ? 0 : m->since_ns != 0 ? m->since_ns : now_ns,
 	    FIRST_NS, now_ns))
-		return;
+		return false;
 	s = (double)(now_ns - m->since_ns) / 1e9;
 	if (in->halted)
-		warnx("%s: job %u has been halted for %.1f s", switch_name,
-		    in->cf.job, s);
+		snprintf(text, STALL_REPORT_LINE_BYTES,
+		    "%s: job %u has been halted for %.1f s", switch_name, job,
+		    s);
 	else if (!open)
-		warnx("%s: job %u has not started for %.1f s: %u of %u members "
-		    "have joined", switch_name, in->cf.job, s, in->members,
-		    in->h);
+		snprintf(text, STALL_REPORT_LINE_BYTES,
+		    "%s: job %u has not started for %.1f s: %u of %u members "
+		    "have joined", switch_name, job, s, in->members, in->h);
 	else if (in->orphan)
-		warnx("%s: job %u: the parent %s of this switch has not "
-		    "answered for %.1f s", switch_name, in->cf.job,
-		    in->status_text, s);
+		snprintf(text, STALL_REPORT_LINE_BYTES,
+		    "%s: job %u: the parent %s of this switch has not answered "
+		    "for %.1f s", switch_name, job, in->status_text, s);
 	else if (membership_doubt(in) != NULL)
-		warnx("%s: job %u: no valid answer to a Join for %.1f s; %s",
-		    switch_name, in->cf.job, s, membership_doubt(in));
+		snprintf(text, STALL_REPORT_LINE_BYTES,
+		    "%s: job %u: no valid answer to a Join for %.1f s; %s",
+		    switch_name, job, s, membership_doubt(in));
 	else
-		warnx("%s: job %u: no answer to a Join for %.1f s; is a switch "
-		    "running there?", switch_name, in->cf.job, s);
+		snprintf(text, STALL_REPORT_LINE_BYTES,
+		    "%s: job %u: no answer to a Join for %.1f s; is a switch "
+		    "running there?", switch_name, job, s);
+	return true;
 }
 
-void
+bool
 stall_report_result(struct stall_report *m, const char *switch_name,
-    struct sync_worker *l, uint64_t usual_ns, uint64_t now_ns)
+    struct sync_worker *l, uint64_t usual_ns,
+    char text[STALL_REPORT_LINE_BYTES], uint64_t now_ns)
 {
 	const uint64_t first_ns = usual_ns * 4 < FIRST_NS ? FIRST_NS :
 	    usual_ns * 4;
-	char text[STALL_REPORT_BYTES];
+	char members[STALL_REPORT_BYTES];
 
 	if (!sync_worker_is_going(l))
-		return;			/* the reason is printed later */
-	if (!l->in.joined || l->in.halted) {
-		stall_report_join(m, switch_name, &l->in, now_ns);
-		return;
-	}
+		return false;		/* the reason is printed later */
+	if (!l->in.joined || l->in.halted)
+		return stall_report_join(m, switch_name, &l->in, text, now_ns);
 	if (!is_due(m, sync_worker_is_waiting(l) && !l->in.leaving ?
 	    l->progress_ns : 0, first_ns, now_ns)) {
 		if (m->since_ns != 0 && !m->asked && now_ns + ANSWER_NS >=
@@ -202,12 +205,13 @@ stall_report_result(struct stall_report *m, const char *switch_name,
 			sync_worker_ask_members(l, now_ns);
 			m->asked = true;
 		}
-		return;
+		return false;
 	}
-	stall_report_members(l, text);
+	stall_report_members(l, members);
 	l->asking = false;	/* from now on, the members can be requested
 				 * again */
-	warnx("%s: job %u: no result of iteration %" PRIu32 " for %.1f s%s",
-	    switch_name, l->in.cf.job, l->t, (double)(now_ns - m->since_ns) /
-	    1e9, text);
+	snprintf(text, STALL_REPORT_LINE_BYTES, "%s: job %u: no result of "
+	    "iteration %" PRIu32 " for %.1f s%s", switch_name, l->in.cf.job,
+	    l->t, (double)(now_ns - m->since_ns) / 1e9, members);
+	return true;
 }

@@ -19,20 +19,19 @@
 void
 sync_open_ring(struct sync *w)
 {
-	if (!sync_ring_init(&w->ring, w->c.elements))
+	if (!sync_io_open_ring(&w->io))
 		err(1, "no memory for a ring of %" PRIu32 " elements",
 		    w->c.elements);
 	w->c.watch_paused = true;
-	for (int i = 0; i < 2; i++)
-		w->result[i] = w->ring.result[i];
 }
 
 void
 sync_close_ring(struct sync *w)
 {
-	for (uint32_t i = w->ring.first; i != w->ring.end; i++)
-		free(w->ring.piece[i % SYNC_RING_PIECES].vec);
-	sync_ring_free(&w->ring);
+	const struct sync_ring *r = &w->io.ring;
+
+	for (uint32_t i = r->first; i != r->end; i++)
+		free(r->piece[i % SYNC_RING_PIECES].out);
 }
 
 /* Add a gradient of the child to the ring. */
@@ -46,39 +45,29 @@ add_piece(struct sync *w, const struct stream_head *h, const uint8_t *body,
 		err(1, "no memory for a vector of %" PRIu32 " elements",
 		    h->elements);
 	memcpy(vec, body, stream_body_bytes(h));
-	w->added_ns[w->ring.end % SYNC_RING_PIECES] = now_ns;
-	sync_ring_add(&w->ring, vec, h->elements);
-	sync_ring_run(&w->ring, &w->l, now_ns);
-}
-
-/*
- * Return the number of contributions of a complete sum.  Below a rack, the
- * worker knows this number only from --ranks.
- */
-static uint16_t
-all_contributions(const struct sync *w)
-{
-	return w->cf->members > 0 ? w->cf->members : w->l.h;
+	w->added_ns[w->io.ring.end % SYNC_RING_PIECES] = now_ns;
+	sync_ring_add(&w->io.ring, vec, vec, h->elements);
+	sync_ring_run(&w->io.ring, &w->io.l, now_ns);
 }
 
 /* Send the results of pieces that are complete to the child. */
 static void
 give_pieces(struct sync *w, uint64_t now_ns)
 {
-	uint32_t at = w->ring.first;
+	uint32_t at = w->io.ring.first;
 	struct sync_ring_piece p;
 
-	for (; sync_ring_take(&w->ring, &p); at++) {
+	for (; sync_ring_take(&w->io.ring, &p); at++) {
 		const struct stream_head h = { .kind = STREAM_RESULT,
 		    .elements = p.elements, .contributions = p.most,
-		    .flags = p.least < all_contributions(w) ?
+		    .flags = p.least < sync_io_all_contributions(&w->io) ?
 		    STREAM_PARTIAL : 0,
-		    .iteration = ++w->given };
+		    .iteration = ++w->io.given };
 
 		durations_add(&w->rounds, now_ns -
 		    w->added_ns[at % SYNC_RING_PIECES]);
-		child_send(&w->c.child, &h, p.vec);
-		free(p.vec);
+		child_send(&w->c.child, &h, p.out);
+		free(p.out);
 	}
 }
 
@@ -89,14 +78,14 @@ sync_process_pieces(struct sync *w, uint64_t now_ns)
 	struct stream_head h;
 	const uint8_t *body;
 
-	sync_ring_run(&w->ring, &w->l, now_ns);
+	sync_ring_run(&w->io.ring, &w->io.l, now_ns);
 	give_pieces(w, now_ns);
-	while (sync_ring_has_room(&w->ring) && (e = carrier_next(&w->c, now_ns,
-	    &h, &body)) != CARRIER_NOTHING) {
+	while (sync_ring_has_room(&w->io.ring) && (e = carrier_next(&w->c,
+	    now_ns, &h, &body)) != CARRIER_NOTHING) {
 		if (e == CARRIER_GRADIENT)
 			add_piece(w, &h, body, now_ns);
 	}
 	give_pieces(w, now_ns);
-	w->c.child_paused = !sync_ring_has_room(&w->ring);
-	w->c.done |= w->c.last && sync_ring_pieces(&w->ring) == 0;
+	w->c.child_paused = !sync_ring_has_room(&w->io.ring);
+	w->c.done |= w->c.last && sync_ring_pieces(&w->io.ring) == 0;
 }

@@ -1,10 +1,8 @@
 /*
  * sync.c - one worker of a synchronous job: iSwitch, sections 3.3 and 3.4
  *
- * iswitch/sync-worker.h makes the decisions; this file owns the clock, the
- * socket and the vectors.  Results are received directly into the vector that
- * the child gets.  Gradients are sent directly from the vector into which the
- * child's gradient was read; one call sends a run of segments.
+ * iswitch/sync-worker.h makes the decisions, sync-io.h owns the packets and the
+ * vectors, and this file owns the clock and the child.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -58,39 +56,11 @@ static void
 join_job(struct sync *w, uint64_t next, uint32_t crc, uint32_t xid,
     uint64_t now_ns)
 {
-	const struct worker_conf *cf = w->cf;
-	const bool v6 = cf->to.sa.sa_family == AF_INET6;
-	const uint32_t most = worker_floats(cf, UPDATE_MTU_LOOPBACK);
-	struct membership_conf in = {.type = CONTROL_WORKER,
-	    .job = cf->job,
-	    .cluster = cf->cluster,
-	    .number = cf->worker,
-	    .elements = w->c.elements,
-	    .floats = (uint16_t)cf->floats,
-	    .floats_max = (uint16_t)most,
-	    .give_up_ns = cf->give_up_ns,
-	    .sends_state = cf->synthetic > 0 || w->c.order.sends_state,
-	    .creates_job = sync_has_ring(w),
-	    .wants_left = cf->members > 0,
-	    .h = cf->members,
-	    .rule = cf->rule,
-	    .xid = xid,
-	    .can_multicast = !w->control.cannot_multicast,
-	    .tagged = worker_tags_data(cf),
-	    .key = worker_tag_key(cf),
-	    .channel = &w->control.channel};
-	const struct sync_worker_conf l = { .crc = crc, .window = cf->window,
-	    .next = (uint32_t)(next % SEG_ITERATIONS),
-	    .run_bytes = v6 ? UDPIO_RUN_BYTES_V6 : UDPIO_RUN_BYTES,
-	    .buffer_bytes = w->c.u.rcvbuf_bytes, .ring = sync_has_ring(w) };
+	const struct sync_io_join at = { .next = next, .crc = crc, .xid = xid,
+	    .mtu = w->mtu, .sends_state = w->cf->synthetic > 0 ||
+	    w->c.order.sends_state };
 
-	if (cf->floats == 0 && w->mtu < 1500)
-		in.floats = (uint16_t)worker_floats(cf, w->mtu);
-	if (cf->floats == WORKER_FLOATS_MAX)
-		in.floats = (uint16_t)most;
-	w->given = next;
-	w->begun = true;
-	sync_worker_init(&w->l, &in, &l, now_ns);
+	sync_io_join(&w->io, &at, now_ns);
 }
 
 /*
@@ -101,98 +71,37 @@ begin_job(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
 {
 	const struct worker_conf *cf = w->cf;
 
+	w->io.elements = w->c.elements;
 	if (sync_has_ring(w))
 		sync_open_ring(w);
 	for (int i = 0; i < 2 && !sync_has_ring(w); i++) {
-		w->grad[i] = allocate_vector(w->c.elements);
-		w->result[i] = allocate_vector(w->c.elements);
+		w->io.grad[i] = allocate_vector(w->c.elements);
+		w->io.result[i] = allocate_vector(w->c.elements);
 	}
 	pending_results_init(&w->pending_results, w->c.elements);
 	w->left = cf->synthetic > 0 ? cf->count : 0;
-	state_transfer_init(&w->transfer, cf->worker);
 	join_job(w, next, crc, control_first_xid(timer_wall_ns()), now_ns);
 }
 
 /*
- * Join the job with a ring, which begins at iteration 0.  The checksum of the
- * weights also contains the word "ring", so that the switch refuses a worker
- * without a ring.  The results that the child gets are counted from the
- * iteration of its weights.
+ * Join the job with a ring, which begins at iteration 0.  The results that the
+ * child gets are counted from the iteration of its weights.
  */
 static void
 begin_ring(struct sync *w, const struct stream_head *h, const uint8_t *body,
     uint64_t now_ns)
 {
-	begin_job(w, 0, crc32c(crc32c(0, (const uint8_t *)"ring", 4), body,
-	    stream_body_bytes(h)), now_ns);
-	w->given = h->iteration;
-}
-
-/*
- * Send n prepared segments.  Returns the number of segments that are finished.
- * The socket had no room for the others, which must be sent again.
- */
-static int
-send_ready(struct sync *w, int n)
-{
-	const struct iovec *v = w->piece;
-	const size_t each = v[0].iov_len + v[1].iov_len;
-	bool blocked;
-	const int sent = udp_transmit_send_room(&w->c.out, &w->cf->to,
-	    worker_tos(w->cf), v, 2, n, each, timer_wall_ns(), &blocked);
-
-	if (blocked) {
-		w->c.blocked = true;
-		return sent;
-	}
-	w->n[SEND_FAILED] += (uint64_t)(n - sent);
-	return n;
-}
-
-/* Send a run of segments of the gradient; the rest is sent later. */
-static void
-send_run(struct sync *w, const struct sync_worker_out *o)
-{
-	float *vec = sync_has_ring(w) ? sync_ring_gradient(&w->ring, &w->l,
-	    o->iteration) : w->grad[o->iteration & 1];
-	const uint32_t floats = w->l.floats, end = o->first + o->count;
-	const uint32_t head = seg_head_bytes(worker_tos(w->cf));
-	uint32_t done = o->first;
-	int n = 0;
-
-	for (uint32_t i = o->first; i < end && !w->c.blocked; i++) {
-		struct iovec *v = &w->piece[2 * n];
-
-		seg_put(w->head[n], o->iteration, 1, i);
-		v[0] = (struct iovec){ w->head[n], head };
-		v[1] = (struct iovec){ vec + (size_t)i * floats,
-		    4 * (size_t)seg_floats_at(w->c.elements, floats, i) };
-		if (worker_tags_data(w->cf))
-			segment_tag_put(&w->l.in.tags, w->head[n],
-			    v[1].iov_base, v[1].iov_len);
-		if (++n == UDPIO_RUN_MAX || i + 1 == end) {
-			done += (uint32_t)send_ready(w, n);
-			n = 0;
-		}
-	}
-	if (done < end)
-		sync_worker_unsent(&w->l, o, end - done);
+	begin_job(w, 0, sync_io_ring_crc(body, stream_body_bytes(h)), now_ns);
+	w->io.given = h->iteration;
 }
 
 /* Send all packets that are due. */
 static void
 send_all(struct sync *w, uint64_t now_ns)
 {
-	struct sync_worker_out o;
-
-	while (!w->c.blocked && sync_worker_next(&w->l, now_ns, &o)) {
-		if (o.count > 0) {
-			send_run(w, &o);
-			continue;
-		}
-		w->n[SEND_FAILED] +=
-		    !control_send(&w->control, o.message, o.len);
-	}
+	w->io.blocked = w->c.blocked;
+	sync_io_send(&w->io, now_ns);
+	w->c.blocked = w->io.blocked;
 }
 
 /* Handle a datagram from the switch. */
@@ -200,34 +109,15 @@ static void
 take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 {
 	struct sync *w = ctx;
-	const uint8_t tos = p->tos & 0xfc;
-	struct control c;
-	struct seg s;
 
-	if (!addr_same(p->from, &w->cf->to) || !w->begun ||
-	    (!seg_is(tos) && tos != CONTROL_TOS)) {
-		w->n[FOREIGN]++;
-	} else if (seg_is(tos) && seg_parse_as(tos, p->data, p->len, &s)) {
-		if (!worker_accepts_result(w->cf, &w->l.in.tags, tos, p))
-			w->n[BAD_PROOF]++;
-		else if (w->n[RESULTS]++, sync_worker_receive_result(&w->l, &s,
-		    now_ns) == SYNC_WORKER_TAKE && p->body == NULL)
-			memcpy(w->result[s.iteration & 1] +
-			    (size_t)s.index * w->l.floats, s.vec,
-			    4 * (size_t)s.n);
-	} else if (seg_is(tos)) {
-		w->n[MALFORMED]++;
-	} else if (control_receive(&w->control, &w->l.in, &w->transfer,
-		       w->given, p, &c, now_ns)) {
-		sync_worker_receive_control(&w->l, &c, now_ns);
-	}
+	sync_io_receive(&w->io, p, now_ns);
 }
 
 /* Check that a synthetic sum has the right values. */
 static void
 check_sum(struct sync *w, const float *vec)
 {
-	const uint32_t t = w->l.t, n = w->c.elements;
+	const uint32_t t = w->io.l.t, n = w->c.elements;
 	const uint32_t i = synthetic_wrong(vec, n, w->cf->check, t);
 
 	if (i == n)
@@ -247,8 +137,8 @@ give_result(struct sync *w, const struct pending_result *r, bool more)
 	    .flags = (uint16_t)((r->partial ? STREAM_PARTIAL : 0) |
 	    (more ? STREAM_MORE : 0)) };
 
-	h.staleness = (uint32_t)(w->given - w->based);
-	h.iteration = ++w->given;
+	h.staleness = (uint32_t)(w->io.given - w->based);
+	h.iteration = ++w->io.given;
 	if (w->cf->synthetic == 0)
 		child_send(&w->c.child, &h, r->vec);
 }
@@ -257,15 +147,15 @@ give_result(struct sync *w, const struct pending_result *r, bool more)
 static void
 take_result(struct sync *w, uint64_t now_ns)
 {
-	struct sync_worker *l = &w->l;
+	struct sync_worker *l = &w->io.l;
 	const uint32_t way = l->t & 1;
-	const struct pending_result r = {.vec = w->result[way],
+	const struct pending_result r = {.vec = w->io.result[way],
 	    .contributions = l->most[way],
 	    .partial = sync_worker_is_partial(l)};
 
-	sync_worker_level_segments(l, w->result[way]);
+	sync_worker_level_segments(l, w->io.result[way]);
 	if (w->cf->check > 0)
-		check_sum(w, w->result[way]);
+		check_sum(w, w->io.result[way]);
 	if (l->first_ns != 0)
 		durations_add(&w->rounds, now_ns - l->first_ns);
 	sync_worker_advance(l, now_ns);
@@ -274,7 +164,8 @@ take_result(struct sync *w, uint64_t now_ns)
 		w->pending = sync_worker_is_whole(l) && !w->c.last;
 		give_result(w, &r, w->pending);
 	} else {
-		w->result[way] = pending_results_put(&w->pending_results, &r);
+		w->io.result[way] = pending_results_put(
+		    &w->pending_results, &r);
 	}
 }
 
@@ -286,10 +177,10 @@ take_result(struct sync *w, uint64_t now_ns)
 static void
 take_gradient(struct sync *w, const uint8_t *body, uint64_t now_ns)
 {
-	const uint32_t t = sync_worker_iteration(&w->l), way = t & 1;
+	const uint32_t t = sync_worker_iteration(&w->io.l), way = t & 1;
 	struct pending_result r;
 
-	w->based = w->given;
+	w->based = w->io.given;
 	if (pending_results_count(&w->pending_results) > 0) {
 		while (pending_results_take(&w->pending_results, &r))
 			give_result(w, &r,
@@ -297,11 +188,12 @@ take_gradient(struct sync *w, const uint8_t *body, uint64_t now_ns)
 		return;
 	}
 	if (w->cf->synthetic == 0)
-		memcpy(w->grad[way], body, 4 * (size_t)w->c.elements);
-	else if (w->cf->check > 0 || w->given < 2)
-		synthetic_fill(w->grad[way], w->c.elements, w->cf->worker, t);
+		memcpy(w->io.grad[way], body, 4 * (size_t)w->c.elements);
+	else if (w->cf->check > 0 || w->io.given < 2)
+		synthetic_fill(w->io.grad[way], w->c.elements, w->cf->worker,
+		    t);
 	w->pending = true;
-	sync_worker_set_gradient(&w->l, now_ns);
+	sync_worker_set_gradient(&w->io.l, now_ns);
 }
 
 /*
@@ -312,8 +204,10 @@ static void
 offer_state(struct sync *w, uint8_t *body, uint32_t bytes, uint64_t given,
     uint64_t now_ns)
 {
-	state_transfer_set_snapshot(&w->transfer, body, bytes, given, now_ns);
-	control_send_transfer(&w->transfer, &w->control, &w->l.in, now_ns);
+	state_transfer_set_snapshot(&w->io.transfer, body, bytes, given,
+	    now_ns);
+	control_send_transfer(&w->io.transfer, &w->io.control, &w->io.l.in,
+	    now_ns);
 }
 
 /*
@@ -323,12 +217,12 @@ offer_state(struct sync *w, uint8_t *body, uint32_t bytes, uint64_t given,
 static void
 request_state(struct sync *w, uint64_t now_ns)
 {
-	if (!w->transfer.sender.wanted)
+	if (!w->io.transfer.sender.wanted)
 		return;
 	if (w->cf->synthetic == 0)
 		carrier_ask_state(&w->c);
 	else
-		offer_state(w, NULL, 0, w->given, now_ns);
+		offer_state(w, NULL, 0, w->io.given, now_ns);
 }
 
 /* Offer the state that the child sent. */
@@ -352,7 +246,7 @@ take_state(struct sync *w, const struct stream_head *h, const uint8_t *body,
 static bool
 is_outdated(struct sync *w, const struct stream_head *h)
 {
-	w->skips_outdated &= h->iteration != w->given;
+	w->skips_outdated &= h->iteration != w->io.given;
 	return w->skips_outdated;
 }
 
@@ -365,7 +259,7 @@ read_carrier(struct sync *w, uint64_t now_ns)
 	const uint8_t *body;
 
 	/* after its weights, a child with a ring sends pieces */
-	while (!(w->begun && sync_has_ring(w)) &&
+	while (!(w->io.begun && sync_has_ring(w)) &&
 	    (!w->pending || carrier_has_state(&w->c)) &&
 	    (e = carrier_next(&w->c, now_ns, &h, &body)) !=
 	    CARRIER_NOTHING) {
@@ -381,10 +275,10 @@ read_carrier(struct sync *w, uint64_t now_ns)
 		else if (w->cf->synthetic > 0)
 			begin_job(w, 0, 0, now_ns);
 	}
-	if (w->begun && sync_has_ring(w))
+	if (w->io.begun && sync_has_ring(w))
 		return;
 	w->c.child_paused = (w->pending && !w->c.order.asked) ||
-	    (w->begun && pending_results_are_full(&w->pending_results));
+	    (w->io.begun && pending_results_are_full(&w->pending_results));
 	w->c.done |= w->c.last && !w->pending;
 }
 
@@ -392,13 +286,13 @@ read_carrier(struct sync *w, uint64_t now_ns)
 static void
 give_state(struct sync *w)
 {
-	struct state_receiver *e = &w->transfer.receiver;
+	struct state_receiver *e = &w->io.transfer.receiver;
 
 	if (w->cf->synthetic == 0)
 		carrier_give_state(&w->c, e->body, e->bytes, e->iteration);
 	state_receiver_free(e);
 	w->has_state = false;
-	w->transfer.tries = 0;
+	w->io.transfer.tries = 0;
 }
 
 /* Answer the child's hello, once the worker has joined the job. */
@@ -409,9 +303,9 @@ greet_child(struct sync *w)
 
 	if (sync_has_ring(w))
 		snprintf(ring, sizeof(ring), ",\"ring\":true,\"floats\":%"
-		    PRIu32, w->l.floats);
-	carrier_send_hello_with(&w->c, w->l.h > w->l.in.members ? w->l.h :
-	    w->l.in.members, ring);
+		    PRIu32, w->io.l.floats);
+	carrier_send_hello_with(&w->c, w->io.l.h > w->io.l.in.members ?
+	    w->io.l.h : w->io.l.in.members, ring);
 	w->greeted = true;
 }
 
@@ -421,20 +315,20 @@ process_results(void *ctx, uint64_t now_ns)
 {
 	struct sync *w = ctx;
 
-	if (w->begun && w->l.in.joined && !w->greeted)
+	if (w->io.begun && w->io.l.in.joined && !w->greeted)
 		greet_child(w);
 	if (w->has_state && w->greeted)
 		give_state(w);
 	request_state(w, now_ns);
-	if (w->begun && sync_has_ring(w)) {
+	if (w->io.begun && sync_has_ring(w)) {
 		sync_process_pieces(w, now_ns);
 		return;
 	}
-	while (w->begun && sync_worker_is_whole(&w->l) && !w->c.done &&
+	while (w->io.begun && sync_worker_is_whole(&w->io.l) && !w->c.done &&
 	    !pending_results_are_full(&w->pending_results))
 		take_result(w, now_ns);
 	read_carrier(w, now_ns);
-	if (w->begun && sync_has_ring(w))
+	if (w->io.begun && sync_has_ring(w))
 		sync_process_pieces(w, now_ns);
 }
 
@@ -445,10 +339,10 @@ process_results(void *ctx, uint64_t now_ns)
 static bool
 start_fetch(struct sync *w, uint64_t now_ns)
 {
-	if (!state_transfer_is_useful(&w->transfer, &w->l.in, w->l.end ==
-	    SYNC_WORKER_LOST, false))
+	if (!state_transfer_is_useful(&w->io.transfer, &w->io.l.in,
+	    w->io.l.end == SYNC_WORKER_LOST, false))
 		return false;
-	state_transfer_start_fetch(&w->transfer, &w->l.in, true, now_ns);
+	state_transfer_start_fetch(&w->io.transfer, &w->io.l.in, true, now_ns);
 	return true;
 }
 
@@ -456,17 +350,17 @@ start_fetch(struct sync *w, uint64_t now_ns)
 static void
 join_with_state(struct sync *w, uint64_t now_ns)
 {
-	const uint64_t at = w->transfer.receiver.iteration;
-	const struct sync_worker was = w->l;
+	const uint64_t at = w->io.transfer.receiver.iteration;
+	const struct sync_worker was = w->io.l;
 	struct pending_result r;
 
 	while (pending_results_take(&w->pending_results, &r))
 		continue;
-	sync_worker_free(&w->l);
-	join_job(w, at, 0, w->transfer.receiver.xid, now_ns);
-	w->l.in.joins = was.in.joins;
-	memcpy(w->l.n, was.n, sizeof(was.n));
-	memcpy(w->l.verdicts, was.verdicts, sizeof(was.verdicts));
+	sync_worker_free(&w->io.l);
+	join_job(w, at, 0, w->io.transfer.receiver.xid, now_ns);
+	w->io.l.in.joins = was.in.joins;
+	memcpy(w->io.l.n, was.n, sizeof(was.n));
+	memcpy(w->io.l.verdicts, was.verdicts, sizeof(was.verdicts));
 	if (w->left > 0)
 		w->left = w->cf->count > at ? w->cf->count - at : 1;
 	w->has_state = true;
@@ -478,44 +372,30 @@ join_with_state(struct sync *w, uint64_t now_ns)
 static void
 advance_transfer(struct sync *w, uint64_t now_ns)
 {
-	struct state_transfer *h = &w->transfer;
+	struct state_transfer *h = &w->io.transfer;
+	char text[CONTROL_IO_TEXT_BYTES];
 
-	control_send_transfer(h, &w->control, &w->l.in, now_ns);
+	control_send_transfer(h, &w->io.control, &w->io.l.in, now_ns);
 	if (h->receiver.end == STATE_RECEIVER_GOING)
 		return;
 	h->fetching = false;
-	control_report_transfer(h, w->cf);
+	control_explain_transfer(h, w->cf, text);
+	if (text[0] != '\0')
+		warnx("%s", text);
 	if (h->receiver.end == STATE_RECEIVER_HAS)
 		join_with_state(w, now_ns);
 	else
 		carrier_fail(&w->c);
 }
 
-/* Write why the worker cannot take over the state of another worker. */
-static void
-explain_refusal(const struct sync *w, char text[STALL_REPORT_BYTES])
-{
-	if (sync_has_ring(w) && state_transfer_is_behind(&w->l.in))
-		snprintf(text, STALL_REPORT_BYTES, "; a worker with a ring "
-		    "cannot join a job that has begun, so restart all its "
-		    "workers");
-	else if (!sync_has_ring(w) && !w->l.in.cf.sends_state)
-		snprintf(text, STALL_REPORT_BYTES, "; %s cannot take over "
-		    "another worker's state, because its hello has no "
-		    "\"state\"", w->c.child.name);
-}
-
 /* Print why the worker has ended. */
 static void
 explain_end(struct sync *w)
 {
-	char why[SYNC_WORKER_WHY_BYTES], text[STALL_REPORT_BYTES] = "";
+	char text[SYNC_IO_WHY_BYTES];
 
-	if (w->l.end == SYNC_WORKER_STUCK)
-		stall_report_members(&w->l, text);
-	else if (w->l.in.end == MEMBERSHIP_REFUSED)
-		explain_refusal(w, text);
-	warnx("%s: %s%s", w->cf->to_name, sync_worker_why(&w->l, why), text);
+	sync_io_explain_end(&w->io, w->c.child.name, text);
+	warnx("%s", text);
 	carrier_fail(&w->c);
 }
 
@@ -527,26 +407,27 @@ print_summary(struct sync *w)
 	    (int)SYNC_WORKER_COUNTS };
 	static const unsigned percent[] = { 10, 50, 90 };
 	const char *name[ALL];
-	uint64_t n[ALL];
+	uint64_t n[ALL], own[COUNTS];
 	size_t k = 0;
 
-	w->n[JOINS] = w->l.in.joins;
-	w->n[CONTROL_IGNORED] = w->l.in.ignored;
+	own[JOINS] = w->io.l.in.joins;
+	own[CONTROL_IGNORED] = w->io.l.in.ignored;
 	for (int i = 0; i < 3; i++)
-		w->n[ROUND_P10 + i] = durations_percentile(&w->rounds,
+		own[ROUND_P10 + i] = durations_percentile(&w->rounds,
 		    percent[i]);
-	w->n[ROUND_MEAN] = durations_mean(&w->rounds);
+	own[ROUND_MEAN] = durations_mean(&w->rounds);
+	memcpy(own + IO, w->io.n, sizeof(w->io.n));
 	for (int i = 0; i < SYNC_WORKER_COUNTS; i++, k++) {
 		name[k] = step_name[i];
-		n[k] = sync_worker_count(&w->l, (enum sync_worker_count)i);
+		n[k] = sync_worker_count(&w->io.l, (enum sync_worker_count)i);
 	}
 	for (int i = 1; i < SYNC_WORKER_VERDICTS; i++, k++) {
 		name[k] = verdict_name[i];
-		n[k] = w->l.verdicts[i];
+		n[k] = w->io.l.verdicts[i];
 	}
 	for (int i = 0; i < COUNTS; i++, k++) {
 		name[k] = count_name[i];
-		n[k] = w->n[i];
+		n[k] = own[i];
 	}
 	carrier_summary(&w->c, name, n, k);
 }
@@ -560,9 +441,26 @@ check_second(struct sync *w, uint64_t now_ns)
 	if (carrier_tick(&w->c, now_ns) && w->cf->progress)
 		progress_say("%" PRIu64 " iterations, %" PRIu64 " missed, "
 		    "%" PRIu64 " requested again",
-		    w->l.n[SYNC_WORKER_ITERATIONS], w->l.n[SYNC_WORKER_MISSED],
-		    sync_worker_count(&w->l, SYNC_WORKER_RETRANSMITTED) +
-		    w->l.n[SYNC_WORKER_HELPS_SENT]);
+		    w->io.l.n[SYNC_WORKER_ITERATIONS],
+		    w->io.l.n[SYNC_WORKER_MISSED],
+		    sync_worker_count(&w->io.l, SYNC_WORKER_RETRANSMITTED) +
+		    w->io.l.n[SYNC_WORKER_HELPS_SENT]);
+}
+
+/*
+ * Print that the worker waits, or that it cannot join the multicast group of
+ * its job.
+ */
+static void
+report_waits(struct sync *w, uint64_t now_ns)
+{
+	char text[STALL_REPORT_LINE_BYTES];
+
+	if (!control_join_group(&w->io.control, &w->io.l.in, text, now_ns))
+		warnx("%s", text);
+	if (!w->io.transfer.fetching && stall_report_result(&w->stall,
+	    w->cf->to_name, &w->io.l, durations_mean(&w->rounds), text, now_ns))
+		warnx("%s", text);
 }
 
 /* Send all packets that are due, and check whether the worker can continue. */
@@ -571,20 +469,17 @@ send_due(void *ctx, uint64_t now_ns)
 {
 	struct sync *w = ctx;
 
-	if (w->transfer.fetching)
+	if (w->io.transfer.fetching)
 		advance_transfer(w, now_ns);
-	else if (w->begun)
+	else if (w->io.begun)
 		send_all(w, now_ns);
 	else if (!w->c.done)
 		carrier_awaits_child(&w->c, now_ns);
 	check_second(w, now_ns);
-	if (w->begun)
-		control_join_group(&w->control, &w->l.in, now_ns);
-	if (w->begun && !w->transfer.fetching)
-		stall_report_result(&w->stall, w->cf->to_name, &w->l,
-		    durations_mean(&w->rounds), now_ns);
-	state_sender_drop_unused(&w->transfer.sender, now_ns);
-	if (!w->transfer.fetching && !sync_worker_is_going(&w->l) &&
+	if (w->io.begun)
+		report_waits(w, now_ns);
+	state_sender_drop_unused(&w->io.transfer.sender, now_ns);
+	if (!w->io.transfer.fetching && !sync_worker_is_going(&w->io.l) &&
 	    !start_fetch(w, now_ns))
 		explain_end(w);
 }
@@ -594,15 +489,13 @@ next_deadline(const void *ctx)
 {
 	const struct sync *w = ctx;
 
-	if (w->transfer.fetching)
-		return state_transfer_deadline_ns(&w->transfer);
-	return w->begun ? sync_worker_deadline_ns(&w->l) : TIMER_NEVER;
+	if (w->io.transfer.fetching)
+		return state_transfer_deadline_ns(&w->io.transfer);
+	return w->io.begun ? sync_worker_deadline_ns(&w->io.l) : TIMER_NEVER;
 }
 
 static const struct carrier_callbacks callbacks = {.deadline_ns = next_deadline,
     .receive = take_packet,
-    .find_place = sync_find_place,
-    .matches_place = sync_matches_place,
     .read_child = process_results,
     .act = send_due};
 
@@ -612,12 +505,12 @@ leave_job(struct sync *w)
 {
 	uint64_t now = timer_mono_ns();
 
-	if (!w->begun)
+	if (!w->io.begun)
 		return;
-	sync_worker_leave(&w->l, now);
+	sync_worker_leave(&w->io.l, now);
 	for (;;) {
 		send_all(w, now);
-		if (!sync_worker_is_going(&w->l))
+		if (!sync_worker_is_going(&w->io.l))
 			return;
 		w->c.child_paused = true;
 		w->c.end_ns = TIMER_NEVER;
@@ -635,29 +528,33 @@ sync_run(const struct worker_conf *cf)
 		err(1, "worker");
 	w->cf = cf;
 	carrier_open(&w->c, cf, worker_tos(cf), &w->mtu);
-	control_open(
-	    &w->control, cf, &w->c.out, &w->n[MALFORMED], &w->n[BAD_MAC]);
+	if (!sync_io_open(&w->io, cf, &w->c.out))
+		err(1, "cannot get random numbers");
+	if (cf->capture == NULL) {	/* a capture needs whole packets */
+		w->c.in.find_place = sync_io_find_place;
+		w->c.in.matches_place = sync_io_matches_place;
+		w->c.in.ctx = &w->io;
+	}
 	udpio_limit_send_buffer(&w->c.u);
 	w->c.mode_makes_vectors = true;
 	w->c.order.can_ring = true;
 	carrier_run(&w->c, &callbacks, w);
 	leave_job(w);
-	if (w->begun && w->l.is_short && w->c.rc == 0)
+	if (w->io.begun && w->io.l.is_short && w->c.rc == 0)
 		explain_end(w);		/* it was ended while it left */
 	rc = carrier_close(&w->c);
-	if (sync_worker_count(&w->l, SYNC_WORKER_ITERATIONS) == 0 &&
-	    sync_worker_count(&w->l, SYNC_WORKER_SEGMENTS) == 0)
+	if (sync_worker_count(&w->io.l, SYNC_WORKER_ITERATIONS) == 0 &&
+	    sync_worker_count(&w->io.l, SYNC_WORKER_SEGMENTS) == 0)
 		rc = carrier_sent_nothing(&w->c, "the job has not started");
 	if (carrier_wants_summary(cf, rc))
 		print_summary(w);
-	sync_worker_free(&w->l);
-	state_transfer_free(&w->transfer);
 	pending_results_free(&w->pending_results);
 	sync_close_ring(w);
 	for (int i = 0; i < 2 && !sync_has_ring(w); i++) {
-		free(w->grad[i]);
-		free(w->result[i]);
+		free(w->io.grad[i]);
+		free(w->io.result[i]);
 	}
+	sync_io_free(&w->io);
 	durations_free(&w->rounds);
 	free(w);
 	return rc;

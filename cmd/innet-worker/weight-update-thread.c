@@ -285,6 +285,7 @@ static uint64_t
 advance_transfer(struct weight_thread *l, uint64_t now_ns)
 {
 	struct state_transfer *h = &l->transfer;
+	char text[CONTROL_IO_TEXT_BYTES];
 
 	control_send_transfer(h, &l->control, &l->w.in, now_ns);
 	if (h->receiver.end == STATE_RECEIVER_GOING)
@@ -294,7 +295,9 @@ advance_transfer(struct weight_thread *l, uint64_t now_ns)
 		restart_job(l);
 		return now_ns;
 	}
-	control_report_transfer(h, l->cf);
+	control_explain_transfer(h, l->cf, text);
+	if (text[0] != '\0')
+		warnx("%s", text);
 	if (h->receiver.end == STATE_RECEIVER_HAS)
 		join_with_state(l);
 	else
@@ -460,17 +463,21 @@ run_thread(void *arg)
 	struct weight_thread *l = arg;
 	uint64_t warned_ns = 0, warned = 0;
 	struct stall_report stall = { 0 };
+	char text[STALL_REPORT_LINE_BYTES];
 
 	pthread_mutex_lock(&l->lock);
 	while (!is_over(l)) {
 		wait_for_events(l, send_due(l));
 		receive_packets(l);
 		udp_transmit_flush(l->out, timer_wall_ns());
-		control_join_group(&l->control, &l->w.in, timer_mono_ns());
+		if (!control_join_group(&l->control, &l->w.in, text,
+		    timer_mono_ns()))
+			warnx("%s", text);
 		report_rounds(l, false);
 		warn_unreachable(l, &warned_ns, &warned);
-		stall_report_join(&stall, l->cf->to_name, &l->w.in,
-		    timer_mono_ns());
+		if (stall_report_join(&stall, l->cf->to_name, &l->w.in, text,
+		    timer_mono_ns()))
+			warnx("%s", text);
 	}
 	report_rounds(l, true);
 	pthread_mutex_unlock(&l->lock);
@@ -490,8 +497,9 @@ weight_thread_start(struct weight_thread *l, const struct worker_conf *cf,
 	    .spin = spin_for(cf->spin_ns),
 	    .gradient = malloc(4 * (size_t)elements) };
 	state_transfer_init(&l->transfer, cf->worker);
-	control_open(&l->control, cf, out, &l->n[WEIGHT_THREAD_MALFORMED],
-	    &l->n[WEIGHT_THREAD_BAD_MAC]);
+	if (!control_open(&l->control, cf, out,
+	    &l->n[WEIGHT_THREAD_MALFORMED], &l->n[WEIGHT_THREAD_BAD_MAC]))
+		err(1, "cannot get random numbers");
 	if (l->wake_fd == -1 || l->notify_fd == -1)
 		err(1, "eventfd");
 	if (l->gradient == NULL || !durations_reserve(&l->rounds) ||

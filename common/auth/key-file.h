@@ -73,16 +73,13 @@ key_check(const uint8_t *buf, size_t have, size_t least, char why[KEY_WHY])
 }
 
 /*
- * Read a key file of `least` to KEY_MOST_BYTES bytes into buf and return its
- * length.  A newline at the end is part of the key.  If the length is wrong, or
- * if other users may read the file, store an error message in `why` and return
- * 0.
+ * Do the work of key_read() for a file that the caller has opened, and close
+ * fd.  If fd is -1, errno is the reason why the file could not be opened.
  */
 static inline size_t
-key_read(const char *path, size_t least, uint8_t buf[KEY_MOST_BYTES + 1],
-    char why[KEY_WHY])
+key_read_fd(int fd, const char *path, size_t least,
+    uint8_t buf[KEY_MOST_BYTES + 1], char why[KEY_WHY])
 {
-	const int fd = file_open_read(path);
 	size_t have = 0;
 	ssize_t n = 1;
 
@@ -108,6 +105,19 @@ key_read(const char *path, size_t least, uint8_t buf[KEY_MOST_BYTES + 1],
 	close(fd);
 	key_check(buf, have, least, why);
 	return why[0] == '\0' ? have : 0;
+}
+
+/*
+ * Read a key file of `least` to KEY_MOST_BYTES bytes into buf and return its
+ * length.  A newline at the end is part of the key.  If the length is wrong, or
+ * if other users may read the file, store an error message in `why` and return
+ * 0.
+ */
+static inline size_t
+key_read(const char *path, size_t least, uint8_t buf[KEY_MOST_BYTES + 1],
+    char why[KEY_WHY])
+{
+	return key_read_fd(file_open_read(path), path, least, buf, why);
 }
 
 /* Like key_read(), but print the error and exit with status 1. */

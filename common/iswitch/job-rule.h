@@ -32,6 +32,14 @@ struct job_rule {
 static inline bool job_rule_named(const struct control_rule *named,
     const struct job_rule *own, struct job_rule *r);
 
+/*
+ * Set the reduction of `named` to `how`, an argument of --reduce.  Returns
+ * NULL, or an error message if `how` is not valid or needs more than `members`
+ * members.
+ */
+static inline const char *job_rule_parse(const char *how, uint32_t members,
+    struct control_rule *named);
+
 /* Return rule r as a Join and its Ack contain it. */
 static inline struct control_rule job_rule_on_wire(const struct job_rule *r);
 
@@ -83,6 +91,24 @@ job_rule_on_wire(const struct job_rule *r)
 		    r->reduce.fixed_bits : r->reduce.kind == REDUCE_TRIMMED ?
 		    r->reduce.trim : 0),
 		.straggler_us = us > UINT32_MAX ? UINT32_MAX : (uint32_t)us };
+}
+
+static inline const char *
+job_rule_parse(const char *how, uint32_t members, struct control_rule *named)
+{
+	struct job_rule rule = { 0 };
+	struct control_rule parsed;
+	const char *why = reduce_parse(how, &rule.reduce);
+
+	if (why != NULL)
+		return why;
+	if (rule.reduce.kind == REDUCE_TRIMMED &&
+	    members < reduce_needs(&rule.reduce, members))
+		return "trimmed:N needs at least 2 N + 1 members";
+	parsed = job_rule_on_wire(&rule);
+	named->reduce = parsed.reduce;
+	named->detail = parsed.detail;
+	return NULL;
 }
 
 static inline bool

@@ -14,9 +14,10 @@
  * pieces with sync_ring_add(), sends gradients from sync_ring_gradient(), and
  * passes results that the worker takes to sync_ring_store().  It calls
  * sync_ring_run() after each of these events, and then gets finished pieces
- * from sync_ring_take().  The caller owns the vectors of the pieces, in which
- * the results replace the gradients.  It must keep a vector until
- * sync_ring_take() returns the piece.
+ * from sync_ring_take().  The caller owns the two vectors of a piece: the
+ * gradient, which the ring only reads, and the result.  Both can be the same
+ * vector, in which the result then replaces the gradient.  The caller must keep
+ * them until sync_ring_take() returns the piece.
  *
  * The ring keeps the gradients of three turns.  The worker fills the current
  * turn and the next turn.  It needs the previous turn if the switch is
@@ -44,7 +45,9 @@ enum {
 };
 
 struct sync_ring_piece {
-	float *vec;			/* borrowed from the caller */
+	const float *in;		/* the gradient; borrowed from the
+					 * caller */
+	float *out;			/* the result; borrowed; may be `in` */
 	uint32_t elements;
 	uint32_t put;			/* number of elements copied into the
 					 * ring */
@@ -89,10 +92,11 @@ static inline void sync_ring_free(struct sync_ring *r);
 static inline bool sync_ring_has_room(const struct sync_ring *r);
 
 /*
- * Add the piece vec, which has n elements; n is not 0.  sync_ring_has_room()
- * must be true.
+ * Add a piece of n elements, whose gradient is at `in` and whose result the
+ * ring writes to `out`; n is not 0.  sync_ring_has_room() must be true.
  */
-static inline void sync_ring_add(struct sync_ring *r, float *vec, uint32_t n);
+static inline void sync_ring_add(struct sync_ring *r, const float *in,
+    float *out, uint32_t n);
 
 /*
  * Copy results that have arrived to their pieces, advance to the next turn, and
@@ -162,11 +166,11 @@ sync_ring_has_room(const struct sync_ring *r)
 }
 
 static inline void
-sync_ring_add(struct sync_ring *r, float *vec, uint32_t n)
+sync_ring_add(struct sync_ring *r, const float *in, float *out, uint32_t n)
 {
 	assert(n > 0 && sync_ring_has_room(r));
 	r->piece[r->end++ % SYNC_RING_PIECES] = (struct sync_ring_piece){
-	    .vec = vec, .elements = n };
+	    .in = in, .out = out, .elements = n };
 }
 
 static inline uint32_t
@@ -218,7 +222,7 @@ sync_ring_put(struct sync_ring *r, const struct sync_worker *l,
 	    l->floats);
 	float *to = r->grad[turn % SYNC_RING_TURNS] + at;
 
-	memcpy(to, p->vec + p->put, n * sizeof(*to));
+	memcpy(to, p->in + p->put, n * sizeof(*to));
 	for (uint32_t i = n; i < room && i < segs * l->floats; i++)
 		to[i] = 0;
 	p->put += n;
@@ -258,7 +262,7 @@ static inline void
 sync_ring_get(struct sync_ring_piece *p, const float *from, uint32_t n,
     uint16_t contributions)
 {
-	float *to = p->vec + p->got;
+	float *to = p->out + p->got;
 
 	memcpy(to, from, n * sizeof(*to));
 	if (p->got == 0)
@@ -266,7 +270,7 @@ sync_ring_get(struct sync_ring_piece *p, const float *from, uint32_t n,
 	if (contributions < p->most)
 		sync_ring_scale(to, n, (float)p->most / contributions);
 	if (contributions > p->most) {
-		sync_ring_scale(p->vec, p->got, (float)contributions / p->most);
+		sync_ring_scale(p->out, p->got, (float)contributions / p->most);
 		p->most = contributions;
 	}
 	p->least = contributions < p->least ? contributions : p->least;

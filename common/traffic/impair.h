@@ -41,7 +41,7 @@ struct impair {
 static inline const char *
 impair_unknown(const char *item, const char *const name[4])
 {
-	static char why[64 + NEAREST_TEXT];
+	static _Thread_local char why[64 + NEAREST_TEXT];
 	char typed[64], hint[NEAREST_TEXT];
 	struct nearest near = { 0 };
 

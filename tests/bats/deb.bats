@@ -27,7 +27,7 @@ files() { find "$@" \( -type f -o -type l \) -printf '%P\n' | sort; }
 
 @test "each file that make install installs is in one package" {
 	packages=$(sed -n 's/^Package: //p' control)
-	[ "$(wc -l <<<"$packages")" -eq 3 ]
+	[ "$(wc -l <<<"$packages")" -eq 5 ]
 	files tmp >installed
 	[ "$(wc -l <installed)" -gt 100 ]
 	files $packages >packed
@@ -36,7 +36,7 @@ files() { find "$@" \( -type f -o -type l \) -printf '%P\n' | sort; }
 	[ ! -s missing ] || { cat missing; false; }
 }
 
-@test "the completions of each tool and both Python modules are installed where they are looked for" {
+@test "the completions of each tool and the Python modules are installed where they are looked for" {
 	for tool in tmp/usr/bin/*; do
 		[ -e "innet/usr/share/bash-completion/completions/${tool##*/}" ] || { echo "$tool"; false; }
 	done
@@ -56,7 +56,8 @@ files() { find "$@" \( -type f -o -type l \) -printf '%P\n' | sort; }
 	cat >probe.bats <<-'E'	# `sh` runs this file
 		[ "$(command -v innet-gen)" = "$DESTDIR/usr/bin/innet-gen" ] &&
 		[ "$share" = "$DESTDIR/usr/share/innet" ] &&
-		[ "$per_module" = "$DESTDIR/usr/lib/x/innet/innet_per.so" ] || printf 'not '
+		[ "$per_module" = "$DESTDIR/usr/lib/x/innet/innet_per.so" ] &&
+		[ "$library" = "$DESTDIR/usr/lib/x" ] || printf 'not '
 		printf 'ok 1 places\n1..1\n'
 	E
 	installed() {

@@ -120,6 +120,21 @@ page() {
 	page innet_stream.3
 }
 
+@test "innet_worker(3): the examples run" {
+	[ -e "$library/libinnet.so" ] || skip "libinnet.so was not built"
+	mkdir bin man
+	sed "s|^\\(\$ examples\\)=.*|\\1=$share/examples|" \
+		"$srcdir/man/innet_worker.3" >man/innet_worker.3
+	# the build folder has no folder of headers, and the program needs the same flags
+	printf '#!/bin/sh\nexec %s "$@"\n' "$COMPILE -I$srcdir/cmd/innet-worker/library" >bin/cc
+	printf '#!/bin/sh\necho -L%s -linnet\n' "$library" >bin/pkg-config
+	chmod +x bin/cc bin/pkg-config
+	srcdir=.
+	export PATH=$PWD/bin:$PATH LD_LIBRARY_PATH=$library
+	page innet_worker.3 | tee out
+	[ "$(grep -c 'the sum is 1$' out)" -eq 2 ]
+}
+
 @test "innet_torch(3): the examples run" {
 	python torch
 	mkdir bin man && ln -s "$(command -v "$py")" bin/python3

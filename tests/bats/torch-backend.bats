@@ -1,4 +1,7 @@
 # Tests of the backend "innet" of torch.distributed: innet_torch(3)
+#
+# The ranks use innet-worker.  With INNET_LIBRARY in the environment, all ranks use
+# this library, except in tests of innet-worker.
 load common
 
 torch_rank=$BATS_TEST_DIRNAME/torch-rank.py
@@ -31,11 +34,14 @@ setup() {
 	esac
 	python torch
 	unset INNET_KEY
+	# the switch must find out that a process with the library was killed
+	gone=left more=''
+	[ -z "${INNET_LIBRARY-}" ] || gone='fell silent and was removed' more='--member-timeout 1s'
 }
 
 # job [OPTION...]: start a switch
 job() {
-	serve switch innet-switch -q -p iswitch --json "$@"
+	serve switch innet-switch -q -p iswitch --json $more "$@"
 	export INNET_SWITCH=$switch
 }
 
@@ -158,7 +164,7 @@ ranks() {
 	start 2 wrong_rule median sum -1
 	for r in 0 1; do failed $r 'straggler: -1 s is not between'; done
 	start 2 wrong_rule trimmed:1 trimmed:1 0
-	for r in 0 1; do failed $r 'trimmed:1 needs --ranks of at least 3'; done
+	for r in 0 1; do failed $r 'needs at least 2 N + 1 members'; done
 }
 
 # summing R: wait until rank R has summed, and set $rank to its process
@@ -181,8 +187,8 @@ failed() {
 	start 3 until_error
 	for r in 0 1 2; do summing $r; done
 	kill -KILL "$rank"
-	failed 0 'worker 2 .* left .* ago, and [12] of 3 members remain'
-	failed 1 'worker 2 .* left .* ago, and [12] of 3 members remain'
+	failed 0 "worker 2 .* $gone .* ago, and [12] of 3 members remain"
+	failed 1 "worker 2 .* $gone .* ago, and [12] of 3 members remain"
 }
 
 @test "if a rank is killed during DDP, backward() of the others raises an exception" {
@@ -190,7 +196,7 @@ failed() {
 	start 2 ddp_until_error
 	for r in 0 1; do summing $r; done
 	kill -KILL "$rank"
-	failed 0 'worker 1 .* left .* ago, and 1 of 2 members remain'
+	failed 0 "worker 1 .* $gone .* ago, and 1 of 2 members remain"
 }
 
 @test "if the switch ends, all ranks raise an exception" {
@@ -240,7 +246,7 @@ continuing() {
 		sys.exit(worker.wait())
 	END
 	chmod +x worker
-	INNET_WORKER=$PWD/worker start 2 until_error
+	INNET_LIBRARY='' INNET_WORKER=$PWD/worker start 2 until_error
 	for r in 0 1; do failed $r 'a part of a sum has fewer than 2 contributions'; done
 }
 
@@ -274,11 +280,45 @@ continuing() {
 
 @test "if innet-worker is killed, its rank and the others raise an exception" {
 	job --member-timeout 1s
-	start 2 until_error
+	INNET_LIBRARY='' start 2 until_error
 	for r in 0 1; do summing $r; done
 	kill -KILL "$(pgrep -P "$rank" innet-worker)"
 	failed 1 'innet-worker was ended by signal 9'
 	failed 0 'worker 1 .* was removed .* ago, and 1 of 2 members remain'
+}
+
+# library: let the ranks use libinnet.so, or skip
+library() {
+	[ -e "$library/libinnet.so" ] || skip 'this build has no libinnet.so'
+	case $COMPILE in *-fsanitize*) skip 'the library needs a sanitizer' ;; esac
+	export INNET_LIBRARY=$library/libinnet.so
+}
+
+@test "ranks with libinnet.so get the bits of gloo, also beside a rank with innet-worker" {
+	library
+	job
+	ranks 2 lengths 1 364 365 366 367 ring-2 ring-1 ring ring+1 10**6
+	TORCH_WORKER=1 ranks 2 lengths 1 364 365 366 367 ring-2 ring-1 ring ring+1 10**6
+	ranks 2 several
+	ranks 2 ddp
+}
+
+@test "with libinnet.so, a group has the same rules" {
+	library
+	job
+	ranks 3 rules
+	ranks 3 straggler
+}
+
+@test "if a rank with libinnet.so is killed, the others raise an exception that names it" {
+	library
+	job --member-timeout 1s
+	start 2 until_error
+	for r in 0 1; do summing $r; done
+	kill -KILL "$rank"
+	failed 0 'worker 1 .* fell silent and was removed .* ago, and 1 of 2 members remain'
+	INNET_LIBRARY=$PWD/none start 2 until_error
+	failed 0 'INNET_LIBRARY: .*none'
 }
 
 @test "with another key than the switch, no group begins" {

@@ -31,6 +31,8 @@ def begin(**more):
     assert innet_torch.RING == RING
     if os.environ.get('TORCH_UNSET') == str(RANK):
         del os.environ['INNET_SWITCH']
+    if os.environ.get('TORCH_WORKER') == str(RANK):
+        del os.environ['INNET_LIBRARY']
     if os.environ.get('TORCH_STOP') == str(RANK):
         import time
         innet_torch._Start.run = lambda start: time.sleep(30)

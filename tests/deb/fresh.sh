@@ -95,14 +95,14 @@ root() {
 
 install() {
 	mkdir -p "$root/fresh"
-	cp "$tree"/build/deb/innet{,-doc,-redis}_*.deb "$tree"/build/deb/*.orig.tar.xz \
+	cp "$tree"/build/deb/{innet{,-doc,-redis},libinnet{0,-dev}}_*.deb "$tree"/build/deb/*.orig.tar.xz \
 		"$here"/fresh-*.sh "$root/fresh/" || return
 	# nothing that is installed is started yet
 	printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
 	chmod +x "$root/usr/sbin/policy-rc.d"
 	inside sh -c 'apt-get -qq update && apt-get install -y man-db /fresh/*.deb' \
 		>"$root/fresh/install.log" 2>&1 || { tail "$root/fresh/install.log"; return 1; }
-	inside dpkg-query -W -f '${Package} ${Version} ${Status}\n' innet innet-doc innet-redis
+	inside dpkg-query -W -f '${Package} ${Version} ${Status}\n' innet innet-doc innet-redis libinnet0 libinnet-dev
 }
 
 manual() {

@@ -36,7 +36,7 @@ train_pieces_free(struct train_worker *w)
 	if (w->pieces == NULL)
 		return;
 	for (uint32_t i = w->pieces->ring.first; i != w->pieces->ring.end; i++)
-		free(w->pieces->ring.piece[i % SYNC_RING_PIECES].vec);
+		free(w->pieces->ring.piece[i % SYNC_RING_PIECES].out);
 	sync_ring_free(&w->pieces->ring);
 	free(w->pieces);
 	w->pieces = NULL;
@@ -86,7 +86,7 @@ add_piece(struct train_worker *w)
 		ledger_put(w->t->ledger, w->id, g.iteration, g.index,
 		    (uint8_t *)(vec + i));
 	}
-	sync_ring_add(&p->ring, vec, n);
+	sync_ring_add(&p->ring, vec, vec, n);
 	p->added++;
 	p->left--;
 }
@@ -98,7 +98,7 @@ count_wrong_ones(const struct train_worker *w, const struct sync_ring_piece *p)
 	bool right = p->least == p->most;
 
 	for (uint32_t i = 0; i < p->elements; i++)
-		right = right && p->vec[i] == (float)p->most;
+		right = right && p->out[i] == (float)p->most;
 	w->t->n[TRAIN_WRONG] += !right;
 }
 
@@ -117,11 +117,11 @@ check_piece(struct sim *s, const struct train_worker *w,
 		    i / LEDGER_FLOATS);
 
 		g.contributions = p->most;
-		g.vec = (const uint8_t *)(p->vec + i);
+		g.vec = (const uint8_t *)(p->out + i);
 		why = ledger_check(w->t->ledger, w->id, &g);
 	}
 	if (i > 0 && i < p->elements && why == NULL &&
-	    memcmp(p->vec, p->vec + i, sizeof(float)) != 0)
+	    memcmp(p->out, p->out + i, sizeof(float)) != 0)
 		why = "the last element is wrong";
 	w->t->ledger->results = results;	/* they were counted when they
 						 * arrived */
@@ -143,7 +143,7 @@ train_pieces_run(struct sim *s, struct train_worker *w)
 			check_piece(s, w, &done);
 		else
 			count_wrong_ones(w, &done);
-		free(done.vec);
+		free(done.out);
 	}
 	while (p->left > 0 && sync_ring_has_room(&p->ring)) {
 		add_piece(w);

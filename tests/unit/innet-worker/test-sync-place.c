@@ -9,7 +9,7 @@
 enum { SEGS = 100, FLOATS = 10, ELEMENTS = 995, T = 6 };
 
 static struct worker_conf cf;
-static struct sync w = { .cf = &cf, .begun = true };
+static struct sync_io io = { .cf = &cf, .begun = true };
 static uint16_t given[SEGS];
 static float vec[ELEMENTS];
 static uint8_t heads[4 * UDP_SCATTER_HEAD_BYTES];
@@ -20,7 +20,7 @@ is_place(uint32_t i, size_t bytes)
 {
 	struct udp_scatter l;
 
-	return sync_find_place(&w, &l) &&
+	return sync_io_find_place(&io, &l) &&
 	       l.body == (uint8_t *)(vec + i * FLOATS) && l.bytes == bytes &&
 	       l.head_bytes == SEG_HEADER_BYTES && l.body_bytes == 4 * FLOATS;
 }
@@ -36,7 +36,7 @@ are_expected(uint32_t iteration, uint32_t i, uint32_t then, uint8_t tos)
 	for (uint32_t k = 0; k < 4; k++)
 		seg_put(heads + k * UDP_SCATTER_HEAD_BYTES, iteration, 3,
 		    k < 2 ? i + k : then + k);
-	return sync_matches_place(&w, &m);
+	return sync_io_matches_place(&io, &m);
 }
 
 int
@@ -45,12 +45,12 @@ main(void)
 	struct udp_scatter l;
 
 	addr_parse("127.0.0.1:9", "0", &cf.to);
-	w.l.t = T;
-	w.l.segs = SEGS;
-	w.l.floats = FLOATS;
-	w.c.elements = ELEMENTS;
-	w.l.given[0] = given;
-	w.result[0] = vec;
+	io.l.t = T;
+	io.l.segs = SEGS;
+	io.l.floats = FLOATS;
+	io.elements = ELEMENTS;
+	io.l.given[0] = given;
+	io.result[0] = vec;
 	ok(is_place(0, 4 * FLOATS * UDPIO_RUN_MAX),
 	    "at first a run belongs to the beginning");
 	ok(are_expected(T, 0, 0, SEG_TOS), "a run from the beginning is "
@@ -64,18 +64,18 @@ main(void)
 	ok(!are_expected(T, 0, 0, CONTROL_TOS), "a packet that is not a "
 	    "segment is not expected");
 	given[0] = given[1] = given[20] = 3;
-	w.l.got[0] = 3;
+	io.l.got[0] = 3;
 	ok(is_place(2, 18 * 4 * FLOATS) && are_expected(T, 2, 2, SEG_TOS),
 	    "then the place reaches up to the next segment that is there");
 	for (uint32_t i = 0; i < 95; i++)
 		given[i] = 3;
 	ok(is_place(95, 4 * (ELEMENTS - 950)), "the last segment may be "
 	    "shorter");
-	w.l.redo = true;
-	ok(!sync_find_place(&w, &l), "a result that arrives again gets no "
+	io.l.redo = true;
+	ok(!sync_io_find_place(&io, &l), "a result that arrives again gets no "
 	    "place");
-	w.l.redo = false;
+	io.l.redo = false;
 	cf.auth = TAG_AUTH_ALL;
-	ok(!sync_find_place(&w, &l), "results with tags get no place");
+	ok(!sync_io_find_place(&io, &l), "results with tags get no place");
 	return tap_end();
 }

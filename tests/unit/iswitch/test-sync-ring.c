@@ -244,7 +244,7 @@ test_levels(void)
 {
 	static const float sum[3] = { 2, 1, 3 };
 	float vec[3] = { 0 };
-	struct sync_ring_piece p = { .vec = vec, .elements = 3 };
+	struct sync_ring_piece p = { .out = vec, .elements = 3 };
 
 	sync_ring_get(&p, &sum[0], 1, 2);
 	sync_ring_get(&p, &sum[1], 1, 1);

@@ -297,9 +297,9 @@ tiers_take_pieces(struct tiers *w, struct tiers_node *n)
 
 			for (int k = 0; k < w->cf.workers; k++)
 				want += tiers_value(k, n->done, i);
-			n->wrong = n->wrong || p.vec[i] != want;
+			n->wrong = n->wrong || p.out[i] != want;
 		}
-		free(p.vec);
+		free(p.out);
 	}
 }
 
@@ -322,7 +322,7 @@ tiers_add_piece(struct tiers *w, int k)
 	assert(vec != NULL);
 	for (uint32_t i = 0; i < elements; i++)
 		vec[i] = tiers_value(k, n->added, i);
-	sync_ring_add(&n->ring, vec, elements);
+	sync_ring_add(&n->ring, vec, vec, elements);
 	n->added++;
 }
 
@@ -582,7 +582,7 @@ tiers_close(struct tiers *w)
 		struct tiers_node *n = &w->node[k];
 
 		for (uint32_t i = n->ring.first; i != n->ring.end; i++)
-			free(n->ring.piece[i % SYNC_RING_PIECES].vec);
+			free(n->ring.piece[i % SYNC_RING_PIECES].out);
 		sync_ring_free(&n->ring);
 		if (k < w->cf.workers)
 			sync_worker_free(&n->l);
