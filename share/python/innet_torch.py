@@ -17,7 +17,6 @@ this library.  Each process group is a job of the switch.  The module needs nump
 """
 import collections
 import contextlib
-import ctypes
 import datetime
 import fcntl
 import json
@@ -55,7 +54,6 @@ CHECK = 2                               # elements before a vector; see _check()
 GIVE_UP = 30.0                          # seconds without an answer of the switch
 PATIENCE = 5.0                          # seconds for the end of innet-worker
 READ = 2.0                              # seconds for others to read a reason
-LOOK = 0.2                              # seconds between looks at a sum that waits
 ATTEMPTS = 8                            # numbers of jobs to try
 SHORT = 200000                          # elements that fit into a pipe; see add()
 HELD = 256                              # Work objects; see _Group
@@ -683,215 +681,14 @@ class _Worker:
             f.close()
 
 
-class _Member(_Worker):
-    """A member of the group's job through libinnet.so, without a child process.  On
-    the network it looks like a _Worker, so a group can have both."""
-
-    def __init__(self, path, switch, key, job, rank, size, timeout, give_up,
-                 store, rule):
-        self.rank, self.size, self.job = rank, size, job
-        self.may_lack = rule[1] > 0     # a sum may lack late ranks
-        self.error = None
-        self.closing = False
-        self.give_up = give_up
-        self._store = store
-        self._pid = os.getpid()
-        self._lock = threading.Lock()   # held while the handle is used, except
-        self._handle = None             # by the thread _receive(), which frees it
-        self._threads = []
-        self._added = self._summed = 0  # numbers of vectors
-        self._todo = queue.SimpleQueue()
-        self._reported = ''
-        import innet_library
-        self._count_type = innet_library.Count
-        try:
-            self._lib = innet_library.load(path)
-        except OSError as e:
-            raise Error('rank %d: INNET_LIBRARY: %s' % (rank, e)) from None
-        self._options = innet_library.Options(
-            size=ctypes.sizeof(innet_library.Options), address=switch.encode(),
-            key=key.encode() if key else None, job=job, rank=rank, ranks=size,
-            ring=RING, give_up_ns=max(1, int(1e9 * timeout)),
-            reduce=rule[0].encode() or None, straggler_ns=round(1e9 * rule[1]))
-
-    def send_hello(self):
-        pass
-
-    def send_weights(self, weights):
-        self._weights = weights.tobytes()
-        self._options.session = ctypes.cast(self._weights, ctypes.c_void_p)
-        self._options.session_bytes = len(self._weights)
-
-    def _join(self, why):
-        handle = self._lib.innet_worker_join(ctypes.byref(self._options), why)
-        with self._lock:
-            if not self.closing:
-                self._handle, handle = handle, None
-        if handle:
-            self._lib.innet_worker_leave(handle)
-
-    def receive_hello(self, deadline, check):
-        why = ctypes.create_string_buffer(1024)
-        left = max(0.001, deadline - time.monotonic())
-        self._options.join_timeout_ns = int(1e9 * left)
-        t = self._thread(lambda: self._join(why))
-        while t.is_alive():
-            check()
-            t.join(0.05)
-        if self._handle is None:
-            text = why.value.decode(errors='replace')
-            raise (_Retry if ': refused: ' in text else Error)(
-                'rank %d: %s' % (self.rank, text))
-        self._floats = self._lib.innet_worker_floats(self._handle)
-
-    def _start(self, array, count):
-        p = array.ctypes.data
-        return self._lib.innet_worker_start(self._handle, p, p, array.size,
-                                            ctypes.byref(count))
-
-    def _last_error(self):
-        text = ctypes.create_string_buffer(1024)
-        self._lib.innet_worker_error(self._handle, text)
-        return text.value.decode(errors='replace')
-
-    def send_first(self):
-        self._one, self._count = np.ones(1, '<f4'), self._count_type()
-        self._first = self._start(self._one, self._count)
-
-    def receive_first(self, deadline, check):
-        while True:
-            state = self._lib.innet_worker_wait(self._handle, self._first,
-                                                50000000)
-            if state == 0:
-                break
-            check()
-            if state < 0 or time.monotonic() >= deadline:
-                raise Error('rank %d: %s%s' % (
-                    self.rank, '' if state < 0 else
-                    'did not join the job in time: ', self._last_error()))
-        return RESULT, self._flags(self._count), self._count.most, self._one
-
-    def _flags(self, count):
-        return PARTIAL if count.least < self.size else 0
-
-    def run(self):
-        self._threads = [self._thread(self._receive)]
-
-    def add(self, job):
-        """Start the all_reduce `job`.  The two elements of _check() share the first
-        segment with the first elements of the vector; all other elements are sent
-        from the vector and received into it."""
-        with self._lock:
-            if self.error is not None:
-                raise self.error
-            self._added += 1
-            job.check = _check(self._added, job.text)
-            rest = job.array[self._floats - CHECK:]
-            job.first = np.concatenate(
-                [job.check, job.array[:self._floats - CHECK]])
-            job.parts = [(a, self._count_type()) for a in (job.first, rest)
-                         if a.size > 0]
-            job.tickets = [self._start(a, c) for a, c in job.parts]
-            self._todo.put(job)
-
-    def _report(self, text):
-        """Print why a sum waits.  Return the text if the group must fail."""
-        _, _, reason = text.partition(' s; ')
-        wait = re.search(r' for ([\d.]+) s', reason)
-        if wait is None or reason == self._reported:
-            return None
-        self._reported = reason
-        line = '%s: job %d: %s' % (self._options.address.decode(), self.job, reason)
-        print('innet: rank %d: %s' % (self.rank, line), file=sys.stderr,
-              flush=True)
-        silent = ('the switch does not say' in line or
-                  'answer to a Join' in line)
-        return line if ('members are needed' in line or silent and
-                        float(wait.group(1)) >= self.give_up) else None
-
-    def _wait(self, ticket):
-        """Wait for a part of a sum.  Return the reason for a failure, or None."""
-        while not self.closing:
-            state = self._lib.innet_worker_wait(self._handle, ticket,
-                                                int(1e9 * LOOK))
-            if state == 0:
-                return None
-            why = self._last_error()
-            if state > 0:
-                why = self._report(why)
-            if why is not None:
-                return why
-        return 'the process group was destroyed'
-
-    def _receive_sum(self, job):
-        for ticket, (array, count) in zip(job.tickets, job.parts):
-            why = self._wait(ticket)
-            if why is None:
-                why = self.missing(self._flags(count), count.most)
-            if why is not None:
-                return why
-            if ticket == job.tickets[0] and self._differs(
-                    job.first[:CHECK], count.most, job):
-                return self._difference(job)
-            if count.most != self.size:
-                array *= self.size / count.most
-        job.array[:self._floats - CHECK] = job.first[CHECK:]
-        self._summed += 1
-        job.finish()
-        return None
-
-    def _receive(self):
-        while True:
-            job = self._todo.get()
-            if job is None:
-                break
-            if self.error is None:
-                try:
-                    why = self._receive_sum(job)
-                except Exception as e:  # never leave a sum without an end
-                    why = '%s: %s' % (type(e).__name__, e)
-                if why is not None:
-                    self.fail(why)
-            if self.error is not None:
-                job.work._finish(self.error)
-
-    def fail(self, why):
-        with self._lock:
-            if self.error is None:
-                self.error = Error('rank %d: %s' % (self.rank, why))
-        self._leave()
-
-    def _leave(self):
-        with self._lock:
-            handle, self._handle = self._handle, None
-        if handle:
-            self._lib.innet_worker_leave(handle)
-
-    def close(self):
-        if self.closing or os.getpid() != self._pid:
-            return
-        with self._lock:
-            self.closing = True
-            if self.error is None:
-                self.error = Error('rank %d: the process group was destroyed' %
-                                   self.rank)
-        self._todo.put(None)
-        for t in self._threads:
-            if t is not threading.current_thread():
-                t.join(PATIENCE)
-        self._leave()
-
-    def abandon(self):
-        with self._lock:
-            self.closing = True
-        self._leave()
-
-
 def _make_worker(*arguments):
     """Return the member of the job, which uses libinnet.so if INNET_LIBRARY names
     it, and otherwise innet-worker."""
     path = os.environ.get('INNET_LIBRARY')
-    return _Member(path, *arguments) if path else _Worker(*arguments)
+    if not path:
+        return _Worker(*arguments)
+    import innet_library
+    return innet_library.member(sys.modules[__name__])(path, *arguments)
 
 
 class _Start:
