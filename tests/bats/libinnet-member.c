@@ -22,6 +22,7 @@
  *	-l	leave without waiting for the sums
  *	-u	wait for each operation with innet_worker_test()
  *	-r	time the operations, and print the times in us
+ *	-R WORD	reduction	-S MS	time for stragglers
  *
  * Three words can stand for a length: `misuse` calls functions with arguments
  * that they refuse, `threads` lets several threads wait, and `both` sums the
@@ -315,6 +316,8 @@ read_option(int ch)
 	case 'p': pause_ms = (unsigned)n; break;
 	case 'q': options.silence_ns = n * MS; break;
 	case 'r': times = true; break;
+	case 'R': options.reduce = optarg; break;
+	case 'S': options.straggler_ns = n * MS; break;
 	case 's':
 		options.session = optarg;
 		options.session_bytes = strlen(optarg);
@@ -333,7 +336,8 @@ main(int argc, char *argv[])
 	int ch;
 
 	options.job = 1;
-	while ((ch = getopt(argc, argv, "a:cd:f:g:ij:k:lm:np:q:rs:t:u")) != -1)
+	while ((ch = getopt(argc, argv,
+	    "a:cd:f:g:ij:k:lm:np:q:rR:s:S:t:u")) != -1)
 		read_option(ch);
 	if (argc < optind + 3)
 		return 2;

@@ -258,6 +258,22 @@ busy() {
 	failed 0 $w0 'a sum has 1 of 2 contributions; does the switch run with --straggler'
 }
 
+@test "libinnet: the members choose the reduction and the time for stragglers" {
+	job 2
+	members=''
+	options='-c -R ordered -S 100' member 0 2 5000 5000 5000
+	options='-c -R ordered -S 100 -p 400' member 1 2 5000 5000 5000
+	all_right
+	grep -qx '1 1' w0.out
+	options='-j 2 -R ordered' sums 2 366 5000
+	options='-R trimmed:1' member 0 2 1
+	failed 0 $! "^reduce: 'trimmed:1': trimmed:N needs at least 2 N \+ 1 members$"
+	options='-R mean' member 0 2 1
+	failed 0 $! "^reduce: 'mean': "
+	options='-S 100' member 0 0 1
+	failed 0 $! '^ranks: the option is missing; reduce and straggler_ns need it$'
+}
+
 @test "libinnet: wrong arguments are errors, and the worker continues" {
 	job 1
 	members=''

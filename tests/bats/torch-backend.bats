@@ -35,8 +35,8 @@ setup() {
 	python torch
 	unset INNET_KEY
 	# the switch must find out that a process with the library was killed
-	gone=left more=''
-	[ -z "${INNET_LIBRARY-}" ] || gone='fell silent and was removed' more='--member-timeout 1s'
+	gone='left .* ago, and [12] of [23] members remain' more=''
+	[ -z "${INNET_LIBRARY-}" ] || gone='was removed .* ago' more='--member-timeout 1s'
 }
 
 # job [OPTION...]: start a switch
@@ -160,7 +160,7 @@ ranks() {
 	start 2 wrong_rule median sum 0
 	for r in 0 1; do failed $r "it has reduce='sum', straggler=0, but rank 0 has reduce='median'"; done
 	start 2 wrong_rule mode mode 0
-	for r in 0 1; do failed $r "reduction 'mode': not one of sum, ordered"; done
+	for r in 0 1; do failed $r "'mode': not one of sum, ordered"; done
 	start 2 wrong_rule median sum -1
 	for r in 0 1; do failed $r 'straggler: -1 s is not between'; done
 	start 2 wrong_rule trimmed:1 trimmed:1 0
@@ -187,8 +187,8 @@ failed() {
 	start 3 until_error
 	for r in 0 1 2; do summing $r; done
 	kill -KILL "$rank"
-	failed 0 "worker 2 .* $gone .* ago, and [12] of 3 members remain"
-	failed 1 "worker 2 .* $gone .* ago, and [12] of 3 members remain"
+	failed 0 "worker 2 .* $gone"
+	failed 1 "worker 2 .* $gone"
 }
 
 @test "if a rank is killed during DDP, backward() of the others raises an exception" {
@@ -196,7 +196,7 @@ failed() {
 	start 2 ddp_until_error
 	for r in 0 1; do summing $r; done
 	kill -KILL "$rank"
-	failed 0 "worker 1 .* $gone .* ago, and 1 of 2 members remain"
+	failed 0 "worker 1 .* $gone"
 }
 
 @test "if the switch ends, all ranks raise an exception" {
@@ -284,7 +284,7 @@ continuing() {
 	for r in 0 1; do summing $r; done
 	kill -KILL "$(pgrep -P "$rank" innet-worker)"
 	failed 1 'innet-worker was ended by signal 9'
-	failed 0 'worker 1 .* was removed .* ago, and 1 of 2 members remain'
+	failed 0 'worker 1 .* was removed .* ago'
 }
 
 # library: let the ranks use libinnet.so, or skip
@@ -316,7 +316,7 @@ library() {
 	start 2 until_error
 	for r in 0 1; do summing $r; done
 	kill -KILL "$rank"
-	failed 0 'worker 1 .* fell silent and was removed .* ago, and 1 of 2 members remain'
+	failed 0 'worker 1 .* was removed .* ago'
 	INNET_LIBRARY=$PWD/none start 2 until_error
 	failed 0 'INNET_LIBRARY: .*none'
 }
