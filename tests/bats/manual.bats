@@ -122,6 +122,7 @@ page() {
 
 @test "innet_worker(3): the examples run" {
 	[ -e "$library/libinnet.so" ] || skip "libinnet.so was not built"
+	[[ $COMPILE != *-fsanitize* ]] || skip "a sanitizer is to be loaded first"
 	mkdir bin man
 	sed "s|^\\(\$ examples\\)=.*|\\1=$share/examples|" \
 		"$srcdir/man/innet_worker.3" >man/innet_worker.3
