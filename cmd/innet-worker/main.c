@@ -56,7 +56,7 @@ static const struct { int ch; unsigned modes; } mode_options[] = {
 	{ MAXIMIZE, OLAF | ASYNC }, { MINIMIZE, OLAF | ASYNC },
 	{ PACE, ASYNC }, { EVERY, ASYNC },
 	{ NOWAIT, ASYNC }, { REDUCE, SYNC | DLP }, { STRAGGLER, SYNC },
-	 { SESSION, DLP }, { RESET, DLP },
+	{ SESSION, DLP }, { RESET, DLP },
 };
 
 static const struct opt opts[] = {

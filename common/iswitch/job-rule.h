@@ -127,12 +127,12 @@ job_rule_fits(const struct job_rule *r, const struct control_rule *named)
 static inline const char *
 job_rule_print(const struct job_rule *r, char text[JOB_RULE_TEXT_BYTES])
 {
-	char detail[16] = "", straggler[32] = "";
+	char detail[24] = "", straggler[32] = "";
 
 	if (r->reduce.kind == REDUCE_TRIMMED)
 		snprintf(detail, sizeof(detail), ":%" PRIu32, r->reduce.trim);
 	else if (r->reduce.kind == REDUCE_FIXED && r->reduce.fixed_bits != 24)
-		snprintf(detail, sizeof(detail), " of %" PRIu32 " bits",
+		snprintf(detail, sizeof(detail), " --fixed-bits %" PRIu32,
 		    r->reduce.fixed_bits);
 	if (r->straggler_ns > 0)
 		snprintf(straggler, sizeof(straggler), " --straggler %gms",

@@ -479,13 +479,16 @@ iswitch_put_former_member(const struct job *j, uint32_t id, struct counters *c,
 static inline void
 iswitch_put_job(const struct job *j, struct counters *c)
 {
-	char rule[JOB_RULE_TEXT_BYTES];
+	struct job_rule rule = j->rule;
+	char text[JOB_RULE_TEXT_BYTES];
 
+	if (j->cf->as_came)		/* the server's way to compute a sum */
+		rule.reduce.kind = REDUCE_SUM;
 	counters_put(c, "h", job_threshold(j, j->newest + 1));
 	counters_flag(c, "follows", j->h == 0);
 	counters_flag(c, "open", j->open);
 	counters_flag(c, "halted", j->halted);
-	counters_word(c, "rule", job_rule_print(&j->rule, rule));
+	counters_word(c, "rule", job_rule_print(&rule, text));
 	counters_put(c, "elements", j->sums.s.elements);
 	counters_put(c, "floats", j->sums.s.floats);
 	counters_int(c, "iteration", job_has_memory(j) ?

@@ -79,10 +79,10 @@ iswitch_may_name(struct iswitch *s, const struct iswitch_job *job,
 	const char *why = iswitch_rule_problem(s, join, &rule);
 	uint32_t h = s->cf.job.child ? 0 : join->h, least;
 
-	least = reduce_needs(begun ? &j->rule.reduce : &rule.reduce, h);
 	if (h == 0 && !begun && control_names_rule(&join->rule))
 		h = s->cf.job.h;	/* the rule must fit the H of the
 					 * switch as well */
+	least = reduce_needs(begun ? &j->rule.reduce : &rule.reduce, h);
 	if (why != NULL)
 		iswitch_put_reason(s, a, "%s", why);
 	else if (join->h > MEMBERS_MAX && h != 0)

@@ -82,7 +82,6 @@ struct control {
 	uint64_t counter;		/* counter of the MAC */
 };
 
-/* The body of a Join. */
 /*
  * How a job combines contributions, as the first member of the job names it in
  * its Join.  A field that is 0 means: as the switch's options say.
@@ -97,6 +96,7 @@ struct control_rule {
 					 * members, in microseconds */
 };
 
+/* The body of a Join. */
 struct control_join {
 	uint8_t type;			/* a value of enum control_type */
 	bool async;

@@ -4,7 +4,6 @@ innet_torch uses this module if INNET_LIBRARY names the library.
 """
 import ctypes
 import os
-import queue
 import re
 import sys
 import threading
@@ -62,18 +61,10 @@ def member(innet):
 
         def __init__(self, path, switch, key, job, rank, size, timeout, give_up,
                      store, rule):
-            self.rank, self.size, self.job = rank, size, job
-            self.may_lack = rule[1] > 0     # a sum may lack late ranks
-            self.error = None
-            self.closing = False
-            self.give_up = give_up
-            self._store = store
-            self._pid = os.getpid()
-            self._lock = threading.Lock()   # held while the handle is used, except
-            self._handle = None             # by the thread _receive(), which frees it
-            self._threads = []
-            self._added = self._summed = 0  # numbers of vectors
-            self._todo = queue.SimpleQueue()
+            self._describe(job, rank, size, give_up, store, rule)
+            # the lock is held while the handle is used, except by the thread
+            # _receive(), which frees it
+            self._handle = None
             self._reported = ''
             self._count_type = Count
             try:

@@ -304,7 +304,8 @@ class _Sum:
             'SUM' if divisor == 1 else 'AVG')
 
     def scale(self, start, end, factor):
-        """Multiply some elements, which lack the contributions of late ranks."""
+        """Multiply the elements from start to end, to replace what late ranks did not
+        contribute."""
         with _writing(self.vector):
             self.vector[start:end].mul_(factor)
 
@@ -349,8 +350,8 @@ os.register_at_fork(after_in_child=_after_fork)
 class _Worker:
     """The innet-worker of a process group, which is one member of the group's job."""
 
-    def __init__(self, switch, key, job, rank, size, timeout, give_up,
-                 store, rule):
+    def _describe(self, job, rank, size, give_up, store, rule):
+        """Set what all kinds of workers have."""
         self.rank, self.size, self.job = rank, size, job
         self.may_lack = rule[1] > 0     # a sum may lack late ranks
         self.error = None
@@ -360,10 +361,14 @@ class _Worker:
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._threads = []
-        self._order = threading.Lock()  # held while a vector is added
         self._added = self._summed = 0  # numbers of vectors
-        self._unsent = 0                # vectors that the thread _send() must send
         self._todo = queue.SimpleQueue()
+
+    def __init__(self, switch, key, job, rank, size, timeout, give_up,
+                 store, rule):
+        self._describe(job, rank, size, give_up, store, rule)
+        self._order = threading.Lock()  # held while a vector is added
+        self._unsent = 0                # vectors that the thread _send() must send
         self._sent = collections.deque()        # vectors without a sum, in order
         self._lines = collections.deque(maxlen=8)
         program = _program()
